@@ -88,7 +88,7 @@ def resident() -> float:
 
 def ours(contest: Contest, *, int8: bool) -> Callable[[], Callable[[Sources, int], list[list[int]]]]:
     def open_it() -> Callable[[Sources, int], list[list[int]]]:
-        from qkv.decoding.beam import paper_penalty
+        from qkv.decoding.beam_options import paper_penalty
         from qkv.engine import Engine, PlainSearch
         from qkv.runtime.network import Network
 

@@ -25,6 +25,8 @@ from rich.table import Table
 HERE = Path(__file__).parent
 PEER = HERE / "end_to_end_peer.py"
 CORES = len(os.sched_getaffinity(0))
+# pip has compiled the peers to bytecode. The first command does it for a clone of qkv, unless this variable forbids it.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 @dataclass
@@ -69,7 +71,9 @@ sys.exit(os.waitstatus_to_exitcode(status))
 def measure(command: Sequence[str]) -> tuple[float, float]:
     """Seconds of a command from start to end, and the most memory that it held, in megabytes."""
     began = time.perf_counter()
-    ended = subprocess.run([sys.executable, "-S", "-c", WRAPPER, *command], capture_output=True, text=True)
+    ended = subprocess.run(
+        [sys.executable, "-S", "-c", WRAPPER, *command], capture_output=True, text=True, env=ENVIRONMENT
+    )
     seconds = time.perf_counter() - began
     if ended.returncode:
         raise SystemExit(f"{' '.join(command)} failed: {ended.stderr[-500:]}")

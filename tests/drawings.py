@@ -1,4 +1,4 @@
-"""Tiny pictures, codebooks and painters, untrained, for tests of several rooms."""
+"""Tiny untrained codebooks, DALL-E models and images, shared by several tests."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ STACK = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activa
 
 
 def untrained(pieces: TokenType, max_length: int = 9) -> LanguageModel:
-    """It says nonsense, but always the same."""
+    """Untrained, but deterministic."""
     tokenizers = {
         "subwords": lambda: Tokenizer.learn([TEXT], 300, sentences=False),
         "characters": lambda: CharacterTokenizer.of([TEXT]),

@@ -1,4 +1,4 @@
-"""Pictures on disk, for tests of whoever reads them."""
+"""Image files for tests."""
 
 import gzip
 import struct

@@ -1,4 +1,4 @@
-"""The docs and messages name this version, and nobody is told to install qkv from a package index."""
+"""The docs and messages name this version, and never tell the reader to install qkv from a package index."""
 
 import re
 from pathlib import Path

@@ -16,12 +16,16 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("package")
     [code] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
     [entry] = re.findall(r"```toml\n.*?\n(.*?)```", PAGE, flags=re.DOTALL)
-    (folder / "bigram.py").write_text(code, encoding="utf-8")
-    metadata = folder / "bigram-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: bigram\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[qkv.families]\n" + entry.replace('"', ""))
     (folder / "book.txt").write_text("abcabcabd" * 30)
+    return install(folder, "bigram", code, entry.replace('"', ""))
+
+
+def install(folder: Path, name: str, code: str, entry: str) -> Path:
+    (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    metadata = folder / f"{name}-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[qkv.families]\n{entry}")
     return folder
 
 
@@ -47,6 +51,39 @@ def test_the_help_lists_families_of_other_packages(package: Path) -> None:
     assert "qkv train bigram" in shown
     assert "qkv next" in shown
     assert "--text" in run(package, "train", "bigram", "--help").stdout
+
+
+CLAIM = """
+from qkv.families.family import BundleKind, Command, Family
+
+FAMILY = Family(
+    name="claim",
+    bundles=(BundleKind(name="claimed", product="claim:nothing", commands=()),),
+    commands=(Command(name="harmless", summary="claimed", run="claim:run"), {other}),
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "problem"),
+    [
+        ("import no_such_module", "ModuleNotFoundError"),
+        ("FAMILY = 5", "claim:FAMILY is not a Family"),
+        (CLAIM.format(other='Command(name="translate", summary="claimed", run="claim:run")'), "the command translate"),
+        (CLAIM.format(other='Command(name="info", summary="claimed", run="claim:run")'), "the command info"),
+        (CLAIM.replace('"claimed", product', '"gpt", product').format(other=""), "the bundle kind gpt"),
+    ],
+)  # fmt: skip
+def test_a_package_that_does_not_work_is_left_out_with_one_warning(
+    code: str, problem: str, tmp_path: Path
+) -> None:
+    shown = run(install(tmp_path, "claim", code, "claim = claim:FAMILY"), "--help")
+    assert shown.returncode == 0, shown.stderr
+    assert "qkv translate" in shown.stdout
+    assert "claimed" not in shown.stdout
+    assert shown.stderr.count("claim ") == 1
+    assert problem in shown.stderr
+    assert "Traceback" not in shown.stderr
 
 
 def test_the_example_is_as_short_as_the_page_says() -> None:

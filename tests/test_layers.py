@@ -21,7 +21,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "environment": {"errors"},
     "configs": {"errors"},
     "flags": {"errors"},
-    "signatures": {"flags"},
+    "html": set(),
+    "signatures": {"errors", "flags"},
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},
@@ -29,20 +30,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "corpus": {"errors", "text", "data"},
     "decoding": {"decoding.options"},
     "decoding.options": set(),
-    "checkpoint": {"errors"},
-    "evaluation": ALWAYS | {"checkpoint"},
+    "checkpoint": {"errors", "flags"},
+    "evaluation": ALWAYS | {"html", "checkpoint"},
     "family.config": {"errors", "configs", "core.config"},
     "family.model": {"core", "core.config", "family.config"},
     "engine": {"errors", "checkpoint", "core", "core.config", "decoding", "family.config", "family.model"},
-    "families": {"errors", "family.record", "families.family", "checkpoint", "runtime", "tracing"},
+    "families": ALWAYS
+    | {"family.record", "families.family", "data", "checkpoint", "evaluation", "runtime", "tracing"},
     "family.record": {"families.family"},
     "families.family": set(),
-    "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "engine", "family.model"},
-    "tracing": ALWAYS | {"core", "core.config", "family.config", "decoding"},
+    "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "data", "engine", "family.model", "progress"},
+    "tracing": ALWAYS | {"html", "core", "core.config", "family.config", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
     "family.inputs": ALWAYS | {"training", "data", "family.product", "family.settings", "family.task", "families"},
-    "family.options": ALWAYS | {"text", "decoding.options"},
+    "family.options": ALWAYS | {"text", "decoding.options", "runtime"},
     "family.product": ALWAYS
     | {
         "core", "core.config", "family.config", "text", "data", "decoding", "engine", "checkpoint", "runtime", "family.model", "family.options",
@@ -53,6 +55,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "core", "core.config", "family.config", "text", "data", "engine", "checkpoint", "evaluation", "runtime", "training", "families", "family.model",
         "family.options", "family.settings", "family.product",
     },
+    "family.evaluation": ALWAYS
+    | {
+        "__init__", "html", "data", "checkpoint", "evaluation", "runtime", "training", "pictures", "progress", "families",
+        "family.options", "family.settings", "family.product", "family.task",
+    },
+    "api": ALWAYS
+    | {
+        "__init__", "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "tracing", "hub", "explore", "progress",
+        "training", "families", "families.family", "family.evaluation", "family.options", "family.product", "signatures",
+    },
     "hub": ALWAYS | {"core", "core.config", "text", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS
     | {
@@ -61,16 +73,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.trace": ALWAYS
     | {"text", "core", "core.config", "family.config", "data", "decoding", "tracing", "families", "family.model", "family.options", "family.product"},
     "family.recompute": {"tracing"},
-    "progress": ALWAYS | {"training"},
+    "progress": ALWAYS | {"training", "evaluation"},
     "pictures": {"errors", "family.product"},
     "explore": ALWAYS
     | {
-        "data", "evaluation", "checkpoint", "pictures", "tracing", "families", "families.family", "family.product",
+        "data", "evaluation", "checkpoint", "runtime", "pictures", "tracing", "families", "families.family", "family.product",
         "family.trace",
-    },
-    "api": ALWAYS
-    | {
-        "__init__", "data", "checkpoint", "training", "progress", "families", "families.family", "signatures", "family.product",
     },
     "cli": ALWAYS
     | {
@@ -80,9 +88,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.commands": ALWAYS
     | {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
-        "families.family", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
+        "families.family", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
-    "__init__": {"errors", "families", "tracing", "family.product", "api", "training", "checkpoint"},
+    "__init__": {"errors", "families", "tracing", "family.product", "api", "training", "checkpoint", "text", "runtime", "family.options"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -91,11 +99,13 @@ ROLES = {
     "model": "model", "codebook": "model", "recurrent": "model", "architectures": "model",
     "config": "config",
     "settings": "settings", "recipes": "settings",
-    "options": "options", "inputs": "inputs",
+    "options": "options", "evaluation_options": "options", "inputs": "inputs",
+    "evaluation": "evaluation", "systems": "evaluation", "test_set": "evaluation", "translation_report": "evaluation",
+    "score_tables": "evaluation", "score_html": "evaluation",
     "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
-    "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "defaults": "product",
-    "guarantees": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
+    "guarantees": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "commands": "commands",

@@ -29,6 +29,7 @@ ALLOWED = {
     "engine/compiling.py": ("-Wl,--version-script=",),
     # The alias of an option is stated with the option.
     "families/translator/options.py": ("--beam",),
+    "families/translator/evaluation_options.py": ("--beam",),
     "training/command.py": ("--out",),
     # A model card shows a command to try.
     "families/dalle/codebook_task.py": ("qkv train dalle --codebook .",),

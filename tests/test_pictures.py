@@ -1,4 +1,4 @@
-"""Pictures for people: what is drawn of a run."""
+"""Plots of a run."""
 
 import json
 from pathlib import Path

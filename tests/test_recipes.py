@@ -168,7 +168,7 @@ def test_every_recipe_can_be_built_for_any_amount_of_data(name: str, pairs: int)
         Translator(architecture(settings.model, settings.vocab_size, tokenizer))
 
 
-def test_a_misspelt_recipe_is_answered_with_the_nearest_name() -> None:
+def test_the_error_for_a_misspelt_recipe_suggests_the_nearest_name() -> None:
     with pytest.raises(QkvError, match="did you mean paper-base"):
         find_recipe("paper-bas", RECIPES)
 

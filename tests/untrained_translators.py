@@ -1,4 +1,4 @@
-"""Translators whose weights are random: promises must hold even where a model knows nothing."""
+"""Translators with random weights: guarantees must hold for them too."""
 
 import torch
 

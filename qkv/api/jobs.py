@@ -140,7 +140,8 @@ def apply_recipe(job: Job, amount: int, *, again: bool) -> Command:
         settings = replace(settings, steps=None)
     settings.check()
     training = settings.training
-    if settings.steps is not None and ("training", "validate_every") not in given:
+    named = not command.recipe.startswith("{")  # a table of settings is exact
+    if settings.steps is not None and named and ("training", "validate_every") not in given:
         training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
     if under_torchrun() and ("training", "processes") in given:
         raise OptionMessageError("torchrun sets the number of processes: leave out {processes}.")

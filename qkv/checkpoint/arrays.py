@@ -1,19 +1,25 @@
-"""Weights as NumPy arrays: mapped from a safetensors file, checked against its hash, read when they are needed."""
+"""Weights as NumPy arrays: mapped from a safetensors file, checked against its hash, read when they are needed.
 
+NumPy is imported with the first array: a model whose packed weights are stored needs none.
+"""
+
+from __future__ import annotations
+
+import ctypes
 import hashlib
 import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import safetensors.numpy
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from qkv.checkpoint.files import HASH, write_file
 from qkv.checkpoint.header import Entry, Shape, read_header
 from qkv.errors import DataError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 READ = 1 << 20  # bytes that are in memory while they are hashed
 # Number formats of safetensors, in NumPy and as the hash names them. NumPy has no bfloat16: its bits are widened.
@@ -27,7 +33,7 @@ FORMATS = {
 NAMES = {numpy: torch for numpy, torch in FORMATS.values() if torch != "torch.bfloat16"}
 
 
-class StoredArrays(Mapping[str, NDArray[Any]]):
+class StoredArrays(Mapping[str, "NDArray[Any]"]):
     """The arrays of a file. The header is checked now, and the content before the first array is handed out.
 
     The file is mapped, so only the parts that are used take memory, and processes share them. Arrays may be changed;
@@ -56,6 +62,11 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
     @property
     def shapes(self) -> dict[str, Shape]:
         return self.header.shapes
+
+    @property
+    def address(self) -> int:
+        """Where the file is mapped."""
+        return ctypes.addressof(ctypes.c_char.from_buffer(self.map))
 
     @property
     def content_hash(self) -> str:
@@ -89,6 +100,8 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
 
     def unverified(self, name: str) -> NDArray[Any]:
         """An array for callers that check its content themselves."""
+        import numpy as np
+
         entry = self.header.entries[name]
         dtype = np.dtype(FORMATS[entry.dtype][0])
         start = self.header.size + entry.begin
@@ -107,6 +120,8 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
 
 def widened(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
     """A bfloat16 is the upper half of a float32."""
+    import numpy as np
+
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
@@ -121,18 +136,24 @@ def damaged(path: Path, reason: str) -> DataError:
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays, or tensors of torch. Safetensors detects a truncated file but not a changed bit, so this adds a hash."""
+    import safetensors.numpy
+
     complete = {name: as_array(each) for name, each in arrays.items()}
     write_file(path, safetensors.numpy.save(complete, metadata={HASH: arrays_hash(complete)}))
 
 
 def as_array(weight: Any) -> NDArray[Any]:
     """A NumPy array, also of a tensor, without importing torch."""
+    import numpy as np
+
     array = weight.detach().cpu().numpy() if hasattr(weight, "detach") else weight
     return np.asarray(array, order="C")
 
 
 def arrays_hash(arrays: Mapping[str, NDArray[Any]]) -> str:
     """The same as `tensors_hash` of equal tensors."""
+    import numpy as np
+
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {NAMES[array.dtype.name]} {array.shape}\n".encode())

@@ -8,53 +8,13 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
+from qkv.cli.conventions import Conventions, names_options, split_conventions
 from qkv.environment import HELPER, missing_torch, under_torchrun
 from qkv.errors import DataError, ModelError, OptionError, ProcessEndedError, QkvError
 from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
+from qkv.families.shared_commands import SHARED
 
-OWN = (
-    Command(
-        name="demo",
-        summary="train the built-in English-German translator and show what it has learned",
-        run="qkv.cli.demo:main",
-    ),
-    Command(
-        name="evaluate",
-        summary="score a model on translations, texts or images",
-        run="qkv.cli.evaluate:main",
-    ),
-    Command(
-        name="clean",
-        summary="drop harmful pairs from a parallel corpus and report why",
-        run="qkv.cli.clean:main",
-    ),
-    Command(
-        name="classify",
-        summary="predict the class of texts, pairs of texts or images",
-        run="qkv.cli.classify:main",
-    ),
-    Command(
-        name="import",
-        summary="convert a published model to a bundle: Marian, GPT, GPT-2, BERT, ViT",
-        run="qkv.cli.import_model:main",
-    ),
-    Command(
-        name="export",
-        summary="convert a model for transformers or CTranslate2",
-        run="qkv.cli.export_model:main",
-    ),
-    Command(
-        name="explore",
-        summary="walk through a model step by step in a browser, with its own numbers",
-        run="qkv.cli.explore:main",
-    ),
-    Command(
-        name="info",
-        summary="show what a model is, what it was trained on and how good it is",
-        run="qkv.cli.info:main",
-    ),
-)
 USAGE, DATA, DISK, MEMORY = 2, 3, 4, 5  # exit codes
 HELP = ("-h", "--help", "--help-all", "help")
 
@@ -103,6 +63,8 @@ def run_or_exit(arguments: list[str]) -> None:
 
 
 def run(arguments: list[str]) -> None:
+    conventions, arguments = split_conventions(arguments)
+    set_verbosity(conventions)
     if not arguments or arguments in ([name] for name in HELP):
         print(overview())
         return
@@ -113,17 +75,20 @@ def run(arguments: list[str]) -> None:
         return
     if arguments[0] == "help":  # `qkv help translate` is `qkv translate --help`
         arguments = [*arguments[1:], "--help"]
-    notices = logging.getLogger("qkv")
-    notices.setLevel(logging.INFO)
-    notices.handlers = [Notice()]
-    if arguments[0] == "train":
-        run_training(arguments[1:])
+    if arguments[0] == "conventions":
+        from qkv.cli.topics import CONVENTIONS
+
+        print(CONVENTIONS)
         return
-    command = find_command(arguments[0])
-    resolve(command.run)(arguments[1:])
+    if arguments[0] == "train":
+        run_training(arguments[1:], conventions)
+    else:
+        command = find_command(arguments[0])
+        resolve(command.run)(with_all_options([command.name], arguments[1:], conventions))
+    logging.getLogger("qkv").debug("done")
 
 
-def run_training(arguments: list[str]) -> None:
+def run_training(arguments: list[str], conventions: Conventions) -> None:
     kinds = trainings()
     if not arguments or arguments[0] in HELP:
         print(training_overview())
@@ -132,11 +97,37 @@ def run_training(arguments: list[str]) -> None:
         raise QkvError(f"qkv train cannot train '{arguments[0]}'; choose from {', '.join(kinds)}.")
     from qkv.cli.training import main as train
 
-    train(arguments[0], arguments[1:])
+    train(arguments[0], with_all_options(["train", arguments[0]], arguments[1:], conventions))
+
+
+def with_all_options(words: list[str], arguments: list[str], conventions: Conventions) -> list[str]:
+    """The arguments with the options of configuration files and of the environment, if there are any."""
+    if {"-h", "--help", "--help-all"} & {*arguments}:
+        return arguments
+    if not (conventions.config or conventions.print_config or names_options()):
+        return arguments
+    from qkv.cli.expanding import expand
+
+    expanded = expand(words, arguments, conventions)
+    if conventions.print_config:
+        from qkv.cli.printed_config import printed_config
+
+        sys.stdout.write(printed_config(words, expanded))
+        sys.exit(0)
+    return expanded.arguments
+
+
+def set_verbosity(conventions: Conventions) -> None:
+    """The level of the package's logger decides what is printed on standard error, also by progress bars."""
+    notices = logging.getLogger("qkv")
+    notices.setLevel(
+        logging.ERROR if conventions.quiet else logging.DEBUG if conventions.verbose else logging.INFO
+    )
+    notices.handlers = [Notice()]
 
 
 def all_commands() -> dict[str, Command]:
-    return {command.name: command for command in (*OWN, *commands().values())}
+    return {command.name: command for command in (*SHARED, *commands().values())}
 
 
 class Notice(logging.Handler):
@@ -145,11 +136,12 @@ class Notice(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         from qkv.progress.terminal import say
 
-        say(record.getMessage())
+        line = record.getMessage()
+        say(line if record.levelno >= logging.INFO else f"{record.relativeCreated / 1000:.2f} s: {line}")
 
 
 def find_command(name: str) -> Command:
-    own = {command.name: command for command in (*OWN, *commands(own_families()).values())}
+    own = {command.name: command for command in (*SHARED, *commands(own_families()).values())}
     known = own if name in own else all_commands()
     if name in known:
         return known[name]
@@ -187,7 +179,7 @@ def overview() -> str:
     first = {"demo": known.pop("demo")}
     return (
         f"qkv: train, use and look inside Transformers\n\n{table(first | train | known)}\n\n"
-        "`qkv COMMAND --help` explains a command. Start with `qkv demo`.\n"
+        "`qkv COMMAND --help` explains a command, and `qkv help conventions` the options of all. Start with `qkv demo`.\n"
         'From Python: qkv.load("runs/demo").translate("the cat danced")'
     )
 
@@ -205,6 +197,9 @@ def table(rows: dict[str, str]) -> str:
 def fail(sentence: str, code: int = USAGE) -> int:
     """Print an error from one process per machine: what is wrong may be wrong on one machine only."""
     if HELPER not in os.environ and (not under_torchrun() or os.environ.get("LOCAL_RANK", "0") == "0"):
+        if logging.getLogger("qkv").isEnabledFor(logging.DEBUG):
+            with suppress(OSError):
+                traceback.print_exc()
         print_error(sentence)
     return code
 

@@ -56,12 +56,13 @@ def main(arguments: list[str]) -> None:
     if command.labels is not None:
         print(json.dumps(evaluate_on_labels(classifier, command.labels, command.columns)))
         return
-    best = command.options.top_k or (3 if classifier.reads == "pictures" else 1)
-    named = classifier.reads == "pictures" and len(command.inputs) > 1
+    best = command.options.top_k or (3 if classifier.reads == "images" else 1)
+    fitting = {"fit": True} if command.options.fit else {}
+    named = classifier.reads == "images" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
         with name_lines(command, before), count_progress("classifying", len(inputs)) as done:
-            predictions = classifier.classify(inputs, done=done)
+            predictions = classifier.classify(inputs, done=done, **fitting)
         for given, prediction in zip(inputs, predictions, strict=True):
             line = as_json(given, prediction) if command.json else as_line(prediction, best)
             print(f"{given[0]}\t{line}" if named and not command.json else line)
@@ -87,17 +88,15 @@ def open_model(command: Classify) -> "Classifier":
     from qkv.progress.terminal import warn
 
     model: Any = load_for(command.model, "classify", object, command.running, warn)
-    if command.options.fit:
-        if not hasattr(model, "fitting"):
-            raise QkvError(f"--fit is for images, but {command.model} reads text.")
-        model = model.fitting()
+    if command.options.fit and model.reads != "images":
+        raise QkvError(f"--fit is for images, but {command.model} reads text.")
     classifier: Classifier = model
     return classifier
 
 
 def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[str, ...]]]:
-    from qkv.cli.file_job import lines_of
     from qkv.cli.texts import standard_input
+    from qkv.runtime.file_job import lines_of
 
     pairs = classifier.reads == "pairs"
     if command.inputs and classifier.reads == "choices":
@@ -117,7 +116,7 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
         if classifier.reads == "choices":
             yield [tuple(line.split("\t")) for line in lines]
             continue
-        if classifier.reads == "pictures" and not all(map(str.strip, lines)):
+        if classifier.reads == "images" and not all(map(str.strip, lines)):
             place = next(index for index, line in enumerate(lines, 1) if not line.strip())
             raise QkvError(f"line {number + place} is empty: each line must be the path of an image.")
         yield [as_input(line, number + index, pairs) for index, line in enumerate(lines, 1)]
@@ -140,52 +139,16 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
     return texts
 
 
-def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, float | None]:
+def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, Any]:
     """Scores of the model on labelled examples."""
-    from qkv.data.labels import read_labelled
-    from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
+    from qkv.evaluation.display import Display
+    from qkv.families.label_evaluation import LabelEvaluation, evaluate_labels
     from qkv.progress.terminal import count_progress, say
 
-    if classifier.reads == "choices":
-        if columns:
-            raise QkvError("--columns cannot be used with a model that chooses between answers.")
-        return evaluate_choices(classifier, path)
-    examples = read_labelled(path, columns, say)
-    if (classifier.reads == "pairs") != (examples.seconds is not None):
-        wanted = "two texts" if classifier.reads == "pairs" else "one text"
-        raise QkvError(f"{path}: this model needs {wanted} per row. Name the columns with --columns.")
-    numbers = [] if classifier.classes else examples.numbers()
-    if classifier.classes:
-        examples.places(classifier.classes)
-    by_line = name_inputs(lambda number: f"{path}, line {examples.lines[number]}")
-    with by_line, count_progress("classifying", len(examples)) as done:
-        predictions = classifier.classify(examples.inputs, done=done)
-    if numbers:
-        given = [prediction.number or 0.0 for prediction in predictions]
-        return {
-            "examples": len(examples),
-            "pearson": round_or_none(pearson(given, numbers)),
-            "spearman": round_or_none(spearman(given, numbers)),
-        }
-    predicted = [prediction.label for prediction in predictions]
-    return {
-        "examples": len(examples),
-        "accuracy": round(accuracy(predicted, examples.labels), 5),
-        "macro_f1": round(macro_f1(predicted, examples.labels), 5),
-    }
-
-
-def evaluate_choices(classifier: "Classifier", path: Path) -> dict[str, float | None]:
-    """How often the model chooses the right answer to a question."""
-    from qkv.data.choices import read_questions
-    from qkv.evaluation.classification import accuracy
-    from qkv.progress.terminal import count_progress
-
-    questions = read_questions(path)
-    with count_progress("choosing", len(questions)) as done:
-        chosen = [prediction.label for prediction in classifier.classify(questions.inputs, done=done)]
-    right = [texts[1 + place] for texts, place in zip(questions.inputs, questions.right, strict=True)]
-    return {"examples": len(questions), "accuracy": round(accuracy(chosen, right), 5)}
+    display = Display(progress=count_progress, say=say)
+    return evaluate_labels(
+        classifier, LabelEvaluation(labels=path, columns=columns), display=display
+    ).to_dict()
 
 
 def as_line(prediction: "Prediction", best: int) -> str:

@@ -34,6 +34,8 @@ class Demo:
     """Target language: another of the three."""
     seed: int = 1
     """Seed of the sentences and of the weights."""
+    json: bool = False
+    """Print the report as one JSON document."""
 
 
 def main(arguments: list[str]) -> None:
@@ -63,6 +65,10 @@ def main(arguments: list[str]) -> None:
         raise
     if previous is not None:
         shutil.rmtree(previous)
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(command.output), "report": report})
     folder = shlex.quote(str(command.output))
     sentence = shlex.quote(deck_pairs(command.source_language, command.target_language)[1].source)
     say(f"\nThe model is in {folder}, with its report and its model card. Next steps:")
@@ -74,21 +80,31 @@ def main(arguments: list[str]) -> None:
 
 
 def set_aside(out: Path) -> Path | None:
-    """Move an earlier demo aside until the new one is complete. Nothing else is ever replaced."""
+    """Move an earlier demo aside until the new one is complete. Nothing else is ever moved or removed."""
+    previous = out.with_name(f"{out.name}.previous")
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return previous if is_demo(previous) else None
+    if not is_demo(out):
+        raise QkvError(f"{out} holds something other than a demo: give another --output.")
+    if not previous.exists():
+        out.rename(previous)
+    elif is_demo(previous):  # a demo was killed: the last complete one is still aside
+        shutil.rmtree(out)
+    else:
+        raise QkvError(
+            f"{previous} holds something other than a demo, but the earlier demo in {out} must be moved there. "
+            "Rename it, or give another --output."
+        )
+    return previous
+
+
+def is_demo(folder: Path) -> bool:
     from qkv.checkpoint.files import read_json
     from qkv.training.run_file import RUN_FILE
 
-    run_file = out / "training" / RUN_FILE
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return None
-    if not run_file.is_file() or not read_json(run_file).get("demo"):
-        raise QkvError(f"{out} holds something other than a demo: give another --output.")
-    previous = out.with_name(f"{out.name}.previous")
-    if previous.exists():  # a demo was killed: the last complete one is still aside
-        shutil.rmtree(out)
-    else:
-        out.rename(previous)
-    return previous
+    run_file = folder / "training" / RUN_FILE
+    run = read_json(run_file) if run_file.is_file() else None
+    return isinstance(run, dict) and run.get("demo") is True
 
 
 def help_training(facts: Mapping[str, Any]) -> int:
@@ -164,7 +180,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed
     )
     with count_progress("translating", len(tested), lines=True) as done:
-        translations = translator.running(EXACT).translate([pair.source for pair in tested], done=done)
+        translations = translator._running(EXACT).translate([pair.source for pair in tested], done=done)
     scores = score_translations(translations, [pair.target for pair in tested])
     right = [translation == pair.target for translation, pair in zip(translations, tested, strict=True)]
     agrees = [
@@ -198,7 +214,7 @@ def alignment_error_of(translator: "Translator", pairs: list["Pair"]) -> float:
     """AER of the word alignments that the attention gives for the references, against the grammar's own."""
     from qkv.evaluation.alignment import alignment_error
 
-    found = [translator.word_links(pair.source, pair.target) for pair in pairs]
+    found = [translator.align(pair.source, pair.target) for pair in pairs]
     return alignment_error(found, [pair.alignment for pair in pairs])
 
 
@@ -236,7 +252,7 @@ def show_attention(translator: "Translator", command: Demo) -> None:
     from qkv.progress.terminal import err, heat_map, say
 
     sentence = deck_pairs(command.source_language, command.target_language)[-1].source
-    attention = translator.attention(sentence)
+    attention = translator._pipeline.attention(sentence)
     say("\nAttention of each target word (encoder-decoder attention, last block, mean of the heads):\n")
     err.print(heat_map(attention.source, attention.target, attention.weights[-1].mean(axis=0).tolist()))
     attention_file, curve_file = command.output / "attention.png", command.output / "learning-curve.png"

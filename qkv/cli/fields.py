@@ -42,18 +42,32 @@ class OptionField:
 
     @property
     def flag(self) -> str:
+        """As the help shows it; of a switch, the flag that changes its default."""
         if self.positional:
             return self.metavar
-        return f"--no-{self.name}" if self.hint is bool and self.default is True else f"--{self.name}"
+        return self.switch(on=self.default is not True) if self.is_switch else f"--{self.name}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All flags; none of a positional argument."""
-        return () if self.positional else (self.flag, *self.aliases)
+        """All flags; none of a positional argument. A switch can be turned on and off, whatever its default is."""
+        if self.positional:
+            return ()
+        opposite = (self.switch(on=self.default is True),) if self.is_switch else ()
+        return (self.flag, *self.aliases, *opposite)
+
+    @property
+    def is_switch(self) -> bool:
+        return self.hint is bool
+
+    def switch(self, *, on: bool) -> str:
+        """The flag that turns a switch on or off. The opposite of --no-open is --open."""
+        if on:
+            return f"--{self.name}"
+        return f"--{self.name.removeprefix('no-')}" if self.name.startswith("no-") else f"--no-{self.name}"
 
     @property
     def takes_value(self) -> bool:
-        return self.hint is not bool
+        return not self.is_switch
 
     @property
     def takes_many(self) -> bool:
@@ -65,6 +79,10 @@ class OptionField:
         hint = without_none(self.hint)
         is_tuple = typing.get_origin(hint) is tuple and hint not in STRING_TYPES
         return 1 if not is_tuple or has_any_length(hint) else len(typing.get_args(hint))
+
+
+def accepts_none(hint: Any) -> bool:
+    return type(None) in typing.get_args(hint)
 
 
 def without_none(hint: Any) -> Any:
@@ -140,6 +158,8 @@ def metavar_of(hint: Any, name: str, positional: bool = False) -> str:
 
 def names_in(arguments: list[str]) -> set[str]:
     """The flags among the arguments, without values, with hyphens for underscores."""
+    if "--" in arguments:  # what follows is text
+        arguments = arguments[: arguments.index("--")]
     given = [argument.split("=", 1)[0] for argument in arguments if argument.startswith("-")]
     return {name.replace("_", "-") for name in given if not name.lstrip("-")[:1].isdigit()}
 

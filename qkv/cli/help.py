@@ -6,10 +6,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from qkv.cli.fields import OptionField, is_missing
+from qkv.cli.conventions import Conventions
+from qkv.cli.fields import OptionField, is_missing, option_fields
 
 MARGIN = 30  # columns for the flags
 HELP, HELP_ALL = ("-h", "--help"), "--help-all"
+REPORT = "json"  # an option of every command that reports
 
 
 def wants_help(arguments: Sequence[str]) -> bool:
@@ -27,18 +29,26 @@ def help_text(
     """The help of a command. `common` names the options to show first; None for all."""
     width = max(60, min(110, shutil.get_terminal_size((100, 24)).columns))
     positional = [field for field in fields if field.positional]
-    options = [field for field in fields if not field.positional]
+    reports = [field for field in fields if field.name == REPORT]
+    options = [field for field in fields if not field.positional and field not in reports]
     first = [field for field in options if common is None or field.name in common]
     rest = [field for field in options if field not in first]
     usage = " ".join([prog, *(format_positional(field) for field in positional), "[OPTIONS]"])
     parts = [f"usage: {usage}", wrap(description, width)]
     if positional:
         parts.append(section("Arguments", positional, width))
-    parts.append(section("Options", first, width))
+    if first:
+        parts.append(section("Options", first, width))
     if rest and everything:
         parts.append(section("More options", rest, width))
     elif rest:
         parts.append(f"{len(rest)} more options: {prog} --help-all")
+    conventions = [*option_fields(Conventions), *reports]
+    if everything:
+        parts.append(section("Conventions, as for every command", conventions, width))
+    else:
+        names = ", ".join(field.flag for field in conventions)
+        parts.append(f"Also: {names}; see `qkv help conventions`.")
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,11 +1,13 @@
 """`qkv import`: convert a published model to a bundle."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated
 
+from qkv.api.conversion import ImportOptions, run_import
 from qkv.cli.inputs import OutputFolder
 from qkv.cli.options import read_options
-from qkv.flags import Positional
+from qkv.flags import Flag, Positional
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,14 +16,9 @@ class Import:
     """Folder in Hugging Face format, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
     output: OutputFolder
     """Folder for the bundle."""
-    target_language: str | None = None
-    """For a multilingual translator: the default target language."""
-    pairs: bool = False
-    """For a text classifier: it takes pairs of texts. Published models rarely state this."""
-    revision: str | None = None
-    """Branch, tag or commit of a model on the hub."""
-    allow_pickle: bool = False
-    """Also read weights from a pickled .bin file, with torch's restricted loader."""
+    options: Annotated[ImportOptions, Flag(name="")] = field(default_factory=ImportOptions)
+    json: bool = False
+    """Print one JSON document: the facts of the model, and how far its outputs are from those of the original."""
 
 
 def main(arguments: list[str]) -> None:
@@ -35,24 +32,20 @@ def main(arguments: list[str]) -> None:
         ),
     )
     from qkv.cli import program
-    from qkv.hub.download import folder_of
-    from qkv.hub.importing import check_not_existing, import_model
     from qkv.progress.terminal import say
 
-    check_not_existing(command.output)
-    folder = folder_of(command.model, revision=command.revision, allow_pickle=command.allow_pickle)
-    imported = import_model(
-        folder,
-        command.output,
-        origin=command.model,
-        language=command.target_language,
-        pairs=command.pairs,
-        allow_pickle=command.allow_pickle,
-    )
-    for name, value in imported.product.facts().items():
+    imported = run_import(command.model, command.output, command.options)
+    for name, value in imported.product.info().items():
         say(f"{name}: {value}")
     if imported.proof is None:
         say("not compared with the original: install transformers and import the model again to check it.")
     else:
         say(imported.proof.sentence())
+    if command.json:
+        from dataclasses import asdict
+
+        from qkv.cli.reports import print_json
+
+        compared = None if imported.proof is None else asdict(imported.proof)
+        print_json({"output": str(command.output), "facts": imported.product.info(), "compared": compared})
     say(f"the model is in {command.output}. Try: {program()} info {shlex.quote(str(command.output))}")

@@ -5,7 +5,7 @@ import typing
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from qkv.cli.fields import OptionField, is_missing, without_none
+from qkv.cli.fields import OptionField, accepts_none, is_missing, without_none
 from qkv.cli.string_types import STRING_TYPES
 
 LONGEST_NAME, LONGEST_VALUE = 200, 60  # characters of an argument that a message shows
@@ -13,7 +13,7 @@ NUMBERS = {2: "two", 3: "three"}
 
 
 def find_mistake(prog: str, fields: Sequence[OptionField], arguments: Sequence[str]) -> str | None:
-    """A sentence about the first mistake, or None if all looks right."""
+    """An error message for the first mistake, or None."""
     see = f" See `{prog} --help`."
     options = {name: field for field in fields for name in field.names}
     given: set[tuple[str, ...]] = set()
@@ -78,6 +78,8 @@ def mistake_in_value(name: str, field: OptionField, values: Sequence[str]) -> st
         return f"{name} needs a value."
     if field.hint in STRING_TYPES:  # whoever reads it checks it
         return None
+    if list(values) == ["None"] and accepts_none(field.hint):
+        return None
     kinds, shown = value_types(field.hint), shorten(" ".join(values))
     wrong = not all(fits(kind, value) for value, kind in zip(values, kinds * len(values), strict=False))
     if field.count > 1:
@@ -107,7 +109,7 @@ def fits(kind: Any, value: str) -> bool:
     try:
         kind(value)
     except ValueError:
-        return value == "None"
+        return False
     return True
 
 
@@ -123,6 +125,9 @@ def mistake_in_positionals(fields: Sequence[OptionField], texts: Sequence[str]) 
     for field in positional[len(texts) :]:
         if is_missing(field.default):
             return f"{field.metavar} is missing: {field.doc[:1].lower()}{field.doc[1:]}"
+    for field, text in zip(positional, texts, strict=False):
+        if mistake := mistake_in_value(field.name.upper(), field, [text]):
+            return mistake
     return None
 
 

@@ -13,6 +13,15 @@ from qkv.cli.renamed import new_name
 from qkv.errors import QkvError
 
 Command = TypeVar("Command")
+LIST_OPTIONS = "--list-options"  # not for users
+
+
+class ListedOptions(Exception):  # noqa: N818  (no error)
+    """Ends a command that was called for its options alone: with LIST_OPTIONS instead of arguments."""
+
+    def __init__(self, fields: list[OptionField]):
+        super().__init__()
+        self.fields = fields
 
 
 def read_options(
@@ -35,6 +44,8 @@ def read_options(
         common: Names of the options that `--help` shows; `--help-all` shows the rest. None for all.
     """
     fields = option_fields(kind, default)
+    if arguments == [LIST_OPTIONS]:
+        raise ListedOptions(fields)
     if wants_help(arguments):
         sys.stdout.write(help_text(prog, description, fields, common, everything=HELP_ALL in arguments))
         sys.exit(0)

@@ -27,9 +27,9 @@ def parse(
 def given_values(fields: Sequence[OptionField], arguments: Sequence[str]) -> Given:
     found: Given = {}
     texts: list[str] = []
-    for field, values in read_arguments(fields, arguments, texts):
+    for field, name, values in read_arguments(fields, arguments, texts):
         if not field.takes_value:
-            found[field.path] = field.default is not True
+            found[field.path] = name != field.switch(on=False)
         elif field.repeated:
             found[field.path] = (*found.get(field.path, ()), *convert(field.hint, values))
         else:
@@ -44,8 +44,8 @@ def given_values(fields: Sequence[OptionField], arguments: Sequence[str]) -> Giv
 
 def read_arguments(
     fields: Sequence[OptionField], arguments: Sequence[str], texts: list[str]
-) -> Iterator[tuple[OptionField, list[str]]]:
-    """Every option with its values, in their order. Positional arguments are added to `texts`."""
+) -> Iterator[tuple[OptionField, str, list[str]]]:
+    """Every option with its flag and its values, in their order. Positional arguments are added to `texts`."""
     options = {name: field for field in fields for name in field.names}
     rest = list(reversed(arguments))
     while rest:
@@ -57,10 +57,11 @@ def read_arguments(
             texts.append(argument)
             continue
         name, equals, value = argument.partition("=")
-        field = options[name.replace("_", "-")]
+        name = name.replace("_", "-")
+        field = options[name]
         if equals:
             rest.append(value)
-        yield field, take_values(field, rest, at_least=int(bool(equals)))
+        yield field, name, take_values(field, rest, at_least=int(bool(equals)))
 
 
 def convert(hint: Any, values: Sequence[str]) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from qkv.api.jobs import Job, Show, execute
 from qkv.api.resuming import run_file
-from qkv.cli.fields import fields_given
+from qkv.cli.fields import fields_given, names_in
 from qkv.cli.help import HELP_ALL, wants_help
 from qkv.cli.resuming import can_resume, check_can_start, read_resumed, resume_command
 from qkv.cli.training_choice import check_options, choose_trainable
@@ -22,6 +22,11 @@ from qkv.training.trainable import Trainable
 
 
 def main(name: str, arguments: list[str]) -> None:
+    train(job_of(name, arguments), as_json="--json" in names_in(arguments))
+
+
+def job_of(name: str, arguments: list[str]) -> Job:
+    """The job that these arguments describe: a new run, or one that is resumed."""
     siblings: tuple[Trainable, ...] = resolve(trainings()[name].trainables)
     trainable = choose_trainable(siblings, arguments)
     if wants_help(arguments):
@@ -30,8 +35,7 @@ def main(name: str, arguments: list[str]) -> None:
         )
     check_options(trainable, siblings, arguments)
     if can_resume(arguments):
-        train(Job(trainable=trainable, command=read_resumed(trainable, arguments)))
-        return
+        return Job(trainable=trainable, command=read_resumed(trainable, arguments))
     if "--resume" in arguments:
         check_can_start(trainable, arguments)
     new = [each for each in arguments if each != "--resume"]
@@ -40,10 +44,10 @@ def main(name: str, arguments: list[str]) -> None:
     if "--resume" in arguments and not is_helper():
         say(f"no run found in {command.output}; starting a new one")
     given = frozenset(field.path[1:] for field in fields_given(fields_of(trainable, default), new))
-    train(Job(trainable=trainable, command=command, given=given - {()}))
+    return Job(trainable=trainable, command=command, given=given - {()})
 
 
-def train(job: Job) -> None:
+def train(job: Job, *, as_json: bool) -> None:
     trainable, out = job.trainable, job.command.output
     with print_resume_command(trainable, out):
         outcome = execute(job, Show())
@@ -56,6 +60,10 @@ def train(job: Job) -> None:
     from qkv.cli.training_summary import summarize
 
     summarize(trainable, outcome.report, out)
+    if as_json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(out), "report": outcome.report})
 
 
 @contextmanager

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from qkv.cli.fields import OptionField, option_fields, with_values
 from qkv.cli.options import read_options
 from qkv.errors import QkvError
-from qkv.training.command import Command, command_type, nominal_command
+from qkv.training.command import Command, GivenInputs, Settings, TrainCommand, nominal_command
 from qkv.training.trainable import Trainable
 
 OUTPUT = ("--output", "--out", "-o")
@@ -19,12 +20,29 @@ COMMON = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class PrintingCommand(TrainCommand[GivenInputs, Settings]):
+    """A training command with what only the command line has."""
+
+    json: bool = False
+    """Print the report of the run as one JSON document at the end."""
+
+    @classmethod
+    def of(cls, command: Any) -> Any:
+        """The same command; None stays None."""
+        return command if command is None or isinstance(command, PrintingCommand) else cls(**vars(command))
+
+
+def printing_type(trainable: Trainable) -> Any:
+    return PrintingCommand[trainable.inputs, trainable.settings]  # type: ignore[name-defined]
+
+
 def flag_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
 def fields_of(trainable: Trainable, default: Any = None) -> list[OptionField]:
-    return option_fields(command_type(trainable), default)
+    return option_fields(printing_type(trainable), PrintingCommand.of(default))
 
 
 def help_defaults(trainable: Trainable, arguments: list[str]) -> Command:
@@ -40,11 +58,11 @@ def help_defaults(trainable: Trainable, arguments: list[str]) -> Command:
 def parse(trainable: Trainable, arguments: list[str], default: Command) -> Command:
     inputs = {field.name for field in option_fields(trainable.inputs)}
     return read_options(
-        command_type(trainable),
+        printing_type(trainable),
         arguments,
         prog=f"qkv train {trainable.name}",
         description=description(trainable),
-        default=default,
+        default=PrintingCommand.of(default),
         common=COMMON | inputs,
     )
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from qkv.corpus.duplicates import first_occurrences, originals
 from qkv.corpus.held_out import HeldOut
-from qkv.corpus.judge import Judge, Judged, Languages, map_in_processes
+from qkv.corpus.judge import Judge, Judged, Languages
 from qkv.corpus.lexicon import Lexicon, learn_lexicon
+from qkv.corpus.processes import judge_in_processes
 from qkv.corpus.reasons import DUPLICATE, HELD_OUT, KEPT, MISALIGNED, NEAR_DUPLICATE, NUMBER, REASONS, Reasons
 from qkv.corpus.records import Corpus, Record
 from qkv.corpus.report import CleanReport, Examples
@@ -77,8 +78,9 @@ def decide(corpus: Corpus, judge: Judge, processes: int, progress: Progress) -> 
 def judge_one_by_one(corpus: Corpus, judge: Judge, total: int, processes: int, progress: Progress) -> Judged:
     texts = ((record.source, record.target) for record in corpus())
     parts = [Judged.empty()]
+    useful = min(processes, -(-total // CHUNK))  # a small corpus needs no further processes
     with progress("filtering", total) as done:
-        for judged in map_in_processes(judge, chunks(texts), processes):
+        for judged in judge_in_processes(judge, chunks(texts), useful):
             parts.append(judged)
             done(len(judged.reasons))
     return Judged.join(parts)

@@ -1,12 +1,9 @@
 """Checks of single pairs. This is most of the work, so it is divided among processes."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from multiprocessing import get_context
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,10 +14,7 @@ from qkv.corpus.language import LanguageFilter
 from qkv.corpus.reasons import HELD_OUT, KEPT, NUMBER, OTHER_LANGUAGE, OTHER_SCRIPT, Reasons
 from qkv.corpus.settings import CleanSettings
 
-Given = TypeVar("Given")
-Found = TypeVar("Found")
 Texts = Sequence[tuple[str, str]]
-WAITING = 4  # chunks per process that are read ahead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,32 +92,3 @@ class Judge:
 
 def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def map_in_processes(
-    work: Callable[[Given], Found], parts: Iterable[Given], processes: int
-) -> Iterator[Found]:
-    """The results in the order of the parts. Only a few parts are in memory at a time."""
-    if processes <= 1:
-        yield from map(work, parts)
-        return
-    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=set_work, initargs=(work,)) as pool:
-        waiting: list[Future[Found]] = []
-        for part in parts:
-            waiting.append(pool.submit(do_work, part))
-            if len(waiting) > WAITING * processes:
-                yield waiting.pop(0).result()
-        for future in waiting:
-            yield future.result()
-
-
-WORK: list[Callable[[Any], Any]] = []  # of this process
-
-
-def set_work(work: Callable[[Any], Any]) -> None:
-    """Sent once to each process, because it may hold the fingerprints of large test sets."""
-    WORK[:] = [work]
-
-
-def do_work(part: Any) -> Any:
-    return WORK[0](part)

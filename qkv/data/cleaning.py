@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from unicodedata import east_asian_width
 
+from qkv.data.holding_out import MIN_TO_SPLIT, count_to_hold_out
 from qkv.data.parallel import ParallelText
 from qkv.errors import DataError
 
 # Below this length, the ratio says nothing: "OK" ↔ "In Ordnung", "Yes." ↔ "Das stimmt genau."
 SHORT = 20
-MIN_TO_SPLIT = 20
 FIRST_WIDE = "\u1100"  # no character before this one is wide
 
 
@@ -77,9 +77,9 @@ def count_shared(train: ParallelText, valid: ParallelText) -> int:
 
 
 def hold_out(
-    pairs: ParallelText, *, count: int, seed: int, repeated: bool = False
+    pairs: ParallelText, *, size: str, seed: int, repeated: bool = False
 ) -> tuple[ParallelText, ParallelText]:
-    """Split pairs into a training part and a validation part of about `count` pairs, at most a tenth of all.
+    """Split pairs into a training part and a validation part of about `size` (see `count_to_hold_out`).
 
     A source sentence is in one part only, with all its translations. The part depends on a hash of the sentence and the
     seed, so it is the same on every machine and changes little when data are added. The validation part has no duplicates,
@@ -93,9 +93,7 @@ def hold_out(
             f"{total} different sentence pairs are too few to hold some out for validation; "
             f"at least {MIN_TO_SPLIT} are needed. {advice}."
         )
-    if count < 1:
-        raise DataError(f"cannot hold out {count} pairs for validation: hold out at least 1.")
-    held = _held_sources(distinct.source, most=min(count, total // 10), seed=seed)
+    held = _held_sources(distinct.source, most=count_to_hold_out(size, total), seed=seed)
     if not held:
         raise DataError(
             f"nothing can be held out of the {total} sentence pairs, because they repeat the same few source sentences. "

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from qkv.data.holding_out import split_rows
 from qkv.data.images import (
     MAX_BYTES,
     MODES,
@@ -54,7 +55,7 @@ class Labelled:
         _, channels, height, width = self.pictures.shape
         return Form(height, width, "grey" if channels == 1 else "colour")
 
-    def take(self, rows: NDArray[np.int64]) -> "Labelled":
+    def take(self, rows: list[int]) -> "Labelled":
         return Labelled(self.pictures[rows], self.labels[rows], self.classes)
 
     def with_class_order(self, classes: tuple[str, ...]) -> "Labelled":
@@ -71,12 +72,9 @@ class Labelled:
         return Labelled(self.pictures, numbers[self.labels], classes)
 
 
-def hold_out(count: int, number: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows to train on and held-out rows, chosen by the seed."""
-    if count < 10:
-        raise DataError(f"{count} pictures are too few to hold some out for validation. Give at least ten.")
-    order = np.random.default_rng(seed).permutation(count)
-    return np.sort(order[number:]), np.sort(order[:number])
+def hold_out(count: int, size: str, seed: int) -> tuple[list[int], list[int]]:
+    """Rows of images to train on and held-out rows, chosen by the seed. NumPy shuffles them: so they were in earlier runs."""
+    return split_rows(np.random.default_rng(seed).permutation(count).tolist(), size, "images")
 
 
 @dataclass(frozen=True, kw_only=True)

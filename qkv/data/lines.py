@@ -15,7 +15,7 @@ from qkv.errors import DataError, QkvError
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BufferedIOBase]:
-    """Open a file, decompressed if its name ends in .gz. Errors while opening or reading it become UserErrors."""
+    """Open a file, decompressed if its name ends in .gz. Errors while opening or reading it become a QkvError."""
     try:
         with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
             yield stream
@@ -58,6 +58,18 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
             yield number, line
     if not anything:
         raise empty_file(path)
+
+
+def decode_line(line: bytes, number: int, where: str) -> str:
+    """A line without its end. Errors name its number, from 1, and where it is from."""
+    if number == 1:
+        line = line.removeprefix(codecs.BOM_UTF8)
+    try:
+        return line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError:
+        raise QkvError(
+            f"line {number} of {where} is not UTF-8: convert it, for example with iconv."
+        ) from None
 
 
 def empty_file(path: Path) -> QkvError:

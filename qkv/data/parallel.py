@@ -123,11 +123,11 @@ def _read_jsonl(path: Path, source: str | None, target: str | None) -> Iterator[
             raise DataError(
                 f'{where} is not a JSON object: write {{"source": "…", "target": "…"}} on each line.'
             )
-        first, second = _sides_of_record(record, source, target, where)
+        first, second = sides_of_record(record, source, target, where)
         yield _json_text(first, where), _json_text(second, where)
 
 
-def _sides_of_record(
+def sides_of_record(
     record: dict[str, object], source: str | None, target: str | None, where: str
 ) -> tuple[object, object]:
     if "source" in record and "target" in record:

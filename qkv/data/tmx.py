@@ -133,7 +133,7 @@ def _reject_entities(path: Path, stream: BufferedIOBase) -> None:
 
 
 def _invalid_xml(path: Path, error: ElementTree.ParseError) -> QkvError:
-    """An error that tells invalid XML from a wrong encoding, because expat calls both "invalid token"."""
+    """An error that distinguishes invalid XML from a wrong encoding, because expat calls both "invalid token"."""
     line = error.position[0]
     with open_file(path) as stream:
         for number, raw in enumerate(stream, start=1):

@@ -1,57 +1,16 @@
 """Beam search over a batch of sentences, with the paper's length penalty and a lossless stopping rule."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qkv.decoding.arrays import Array, Arrays, arrays_of, is_finite
+from qkv.decoding.beam_options import Beam
 from qkv.decoding.constraints import MustContain, interleave_levels
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import NEVER, Rule, Under
-from qkv.decoding.step import AttendingStep, Hypothesis, Step
+from qkv.decoding.step import AttendingStep, Step
 
-LengthPenalty = Callable[[int], float]
-"""The divisor of a log-probability by length, including the end token. It never falls as the length grows."""
 UNSEEN = 1e-4  # the lower bound of attention, so that its logarithm is finite
-
-
-def paper_penalty(alpha: float) -> LengthPenalty:
-    """Wu et al. 2016, equation 14, which the Transformer's paper uses."""
-    return lambda length: ((5 + length) / 6) ** alpha
-
-
-def power_penalty(alpha: float) -> LengthPenalty:
-    """A power of the length, as in fairseq and Hugging Face transformers."""
-    return lambda length: float(length**alpha)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Beam:
-    """The settings of a beam search."""
-
-    width: int
-    penalty: LengthPenalty
-    best: int = 1
-    """Number of hypotheses per sentence."""
-    patience: float | None = None
-    """Stop when this many times the width have finished (Kasai et al. 2022); by default, when nothing can change."""
-    coverage: float = 0.0
-    """Weight of the coverage penalty (Wu et al. 2016): source words with little attention lower the score."""
-
-    def __post_init__(self) -> None:
-        if self.width < 1 or self.best < 1:
-            raise ValueError("beam width and number of hypotheses must be at least 1")
-        if (self.patience is not None and not self.patience > 0) or not self.coverage >= 0:
-            raise ValueError("patience must be above 0 and the coverage penalty not negative")
-        if not math.isfinite(self.penalty(1)) or self.penalty(2) < self.penalty(1):
-            raise ValueError("the length penalty must not be negative")
-
-    @property
-    def enough_ended(self) -> int | None:
-        """The number of finished hypotheses at which to stop."""
-        return None if self.patience is None else math.ceil(self.patience * self.width)
-
-    def has_patience(self, ended: int) -> bool:
-        return self.enough_ended is None or ended < self.enough_ended
 
 
 class Finished:

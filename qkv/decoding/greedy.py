@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from qkv.decoding.arrays import Array, arrays_of
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import Rule
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.step import Step
 from qkv.decoding.walk import gathered, walk
 
 

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from qkv.decoding.arrays import Array, Arrays, arrays_of
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import Rule
 from qkv.decoding.sampling_options import Sampling as Sampling
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.step import Step
 from qkv.decoding.walk import gathered, walk
 
 DRAWN_AT_ONCE = 1_024  # random numbers per row

@@ -1,7 +1,6 @@
 """The interface between decoding and models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from qkv.decoding.arrays import Array, arrays_of
@@ -23,19 +22,6 @@ class AttendingStep(Step, Protocol):
 
     @property
     def attention(self) -> Array: ...  # (B, S) of the last call; without padding, a row adds up to 1
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    ids: list[int]  # without the start and without the end
-    score: float  # log-probability, including the end, divided by the length penalty
-    finished: bool  # False if truncated at the length limit
-    log_probabilities: list[float] = field(
-        default_factory=list
-    )  # of each id, and of the end if it was reached
-    attention: Array = field(
-        default=None, compare=False
-    )  # (steps, S) on the source tokens, if the search recorded it
 
 
 class Without:

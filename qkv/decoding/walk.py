@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from qkv.decoding.arrays import Array, arrays_of
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import Rule, Under
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.step import Step
 
 Choose = Callable[[Array, int, Array], Array]
 """Takes scores (N, V), the number of ids so far, and the sentence of each row (N). Returns the next ids (N)."""

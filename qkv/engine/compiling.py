@@ -6,10 +6,8 @@ can load it without the package.
 """
 
 import hashlib
-import platform
-import subprocess
+import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,8 +63,16 @@ class Platform:
 
 
 def this_platform() -> Platform:
-    machine = platform.machine().lower()
-    return Platform(platform.system().lower(), FAMILIES.get(machine, machine))
+    system, machine = system_and_machine()
+    return Platform(system.lower(), FAMILIES.get(machine.lower(), machine.lower()))
+
+
+def system_and_machine() -> tuple[str, str]:
+    if hasattr(os, "uname"):  # the same as `platform`, which takes longer to import than this takes to answer
+        return os.uname().sysname, os.uname().machine
+    import platform
+
+    return platform.system(), platform.machine()
 
 
 def digest(content: bytes) -> str:
@@ -102,6 +108,8 @@ def compile_library(
         source, flags, made = unit
         run([*compiler, *OPTIONS, *flags, "-c", str(SOURCES / source), "-o", str(made)])
 
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(compile_unit, units))
     made = folder / f"engine.{SUFFIXES.get(place.system, 'so')}"
@@ -124,6 +132,8 @@ def only_ours(folder: Path, place: Platform) -> list[str]:
 
 
 def run(command: Sequence[str]) -> None:
+    import subprocess  # only to compile, and slow to import
+
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         raise CompileError(first_error(result.stderr))

@@ -1,23 +1,24 @@
-"""The engine of translators: decoding of a batch as a Step, and compiled greedy and beam search."""
+"""The engine of translators: decoding of a batch as a Step, and compiled greedy and beam search.
+
+The compiled search needs no NumPy. Importing it takes longer than translating a sentence.
+"""
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, Any
 
 from qkv.core.translation import CrossHeads
-from qkv.decoding.beam import LengthPenalty
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.beam_options import LengthPenalty
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.engine.library import WishStruct, library
 from qkv.engine.packed_file import pack
-from qkv.engine.packing import Packed, Weights
-from qkv.engine.rounding import Floats
-from qkv.engine.session import Session, check_ids
+from qkv.engine.session import Session, SomeSession, address, check_position
 from qkv.families.translator.config import TranslatorConfig
+
+if TYPE_CHECKING:
+    from qkv.engine.stepping import EngineStep
 
 Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the maximum length of each output
 
@@ -61,28 +62,34 @@ class Engine:
     def __init__(
         self,
         config: TranslatorConfig,
-        weights: Weights,
+        weights: Mapping[str, Any],
         *,
         int8: bool,
         threads: int,
     ):
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
-        self.packed = pack(Packed.translator, config, weights, int8=int8)
+        self.packed = pack("translator", config, weights, int8=int8)
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "EngineStep":
         """Sources end with the end token."""
+        from qkv.engine.stepping import EngineStep
+
         return EngineStep(self, sources, look)
 
     def session(
-        self, sources: Sequence[Sequence[int]], threads: int, look: CrossHeads | None = None
-    ) -> Session:
+        self,
+        sources: Sequence[Sequence[int]],
+        threads: int,
+        look: CrossHeads | None,
+        kind: type[SomeSession],
+    ) -> SomeSession:
         if not all(sources):
             raise ValueError("a source sentence has no tokens")
-        check_position(max(map(len, sources)), self.config)
-        for source in sources:
-            check_ids(np.array(source), self.config.vocab_size)
-        return Session(self.packed, sources, threads, -1 if look is None else look.block)
+        check_position(max(map(len, sources)), self.config.max_length)
+        if min(map(min, sources)) < 0 or max(map(max, sources)) >= self.config.vocab_size:
+            raise IndexError("an id is not in the vocabulary")
+        return kind(self.packed, sources, threads, -1 if look is None else look.block)
 
     def search(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch
@@ -110,6 +117,8 @@ class Engine:
             sources, limits = batch
             return self.searched(sources, limits, plain, 1)
 
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(workers) as pool:  # the compiled code releases the GIL
             yield from pool.map(alone, batches)
 
@@ -117,22 +126,19 @@ class Engine:
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch, threads: int
     ) -> list[list[Hypothesis]]:
         longest, count, config = max(limits), len(sources) * plain.best, self.config
-        check_position(longest, config)
+        check_position(longest, config.max_length)
         if min(limits) < 1:
             raise ValueError("every row must be allowed at least one id")
-        session = self.session(sources, threads, plain.look)
+        session = self.session(sources, threads, plain.look, Session)
         if plain.look is not None:
             session.watch(plain.look.heads)
-        limit = np.array(limits, np.int32)
-        penalty = np.array([1.0, *map(plain.penalty, range(1, longest + 1))], np.float64)
-        ids = np.empty((count, longest + 1), np.int32)
-        gains = np.empty((count, longest + 1), np.float32)
-        counts = np.zeros((count, 2), np.int32)
-        scores = np.empty(count, np.float64)
-        finished = np.empty(count, np.int32)
+        room = longest + 1
+        limit, penalty = array("i", limits), array("d", [1.0, *map(plain.penalty, range(1, room))])
+        ids, gains = zeros("i", count * room), zeros("f", count * room)
+        counts, scores, finished = zeros("i", count * 2), zeros("d", count), zeros("i", count)
         wish = WishStruct(
-            limits=limit.ctypes.data,
-            penalty=penalty.ctypes.data,
+            limits=address(limit),
+            penalty=address(penalty),
             start=config.start,
             end=config.end,
             least=plain.least,
@@ -141,17 +147,18 @@ class Engine:
             best=plain.best,
             patience=plain.patience,
         )
-        results = (each.ctypes.data for each in (ids, gains, counts, scores, finished))
+        results = map(address, (ids, gains, counts, scores, finished))
         session.library.qkv_search(session.handle, ctypes.byref(wish), longest, *results)
         found: list[list[Hypothesis]] = [[] for _ in sources]
-        columns = (each.tolist() for each in (ids, gains, counts, scores, finished))
-        for at, (output, each, (words, steps), score, whole) in enumerate(zip(*columns, strict=True)):
+        for at in range(count):
+            words, steps = counts[2 * at], counts[2 * at + 1]
             if steps:
-                place = divmod(at, plain.best)
+                place, row = divmod(at, plain.best), at * room
                 attention = None
                 if plain.look is not None:
                     attention = session.attention_of(*place, (steps, len(sources[place[0]])))
-                hypothesis = Hypothesis(output[:words], score, bool(whole), each[:steps], attention)
+                output, each = ids[row : row + words].tolist(), gains[row : row + steps].tolist()
+                hypothesis = Hypothesis(output, scores[at], bool(finished[at]), each, attention)
                 found[place[0]].append(hypothesis)
         return found
 
@@ -166,40 +173,6 @@ class Engine:
         return [each[hand::threads] for each in rounds for hand in range(threads) if each[hand:]]
 
 
-class EngineStep:
-    """One decoding of a batch of sources, token by token (the Step protocol)."""
-
-    def __init__(self, engine: Engine, sources: Sequence[Sequence[int]], look: CrossHeads | None):
-        self.session = engine.session(sources, engine.threads, look)
-        self.config, self.look = engine.config, look
-        self.length = 0
-        lengths = np.array([len(source) for source in sources])
-        self.real: NDArray[np.bool_] = np.arange(lengths.max()) < lengths[:, None]  # (B, S)
-
-    def __call__(self, ids: ArrayLike) -> Floats:
-        """Take the newest ids, (B, T), and return the logits of the next token, (B, V)."""
-        given: NDArray[Any] = np.asarray(ids)
-        check_position(self.length + given.shape[1], self.config)
-        check_ids(given, self.config.vocab_size)
-        self.length += given.shape[1]
-        return self.session.step(given)
-
-    @property
-    def attention(self) -> Floats:
-        """Attention of the last call, (B, S). Padding counts as 1."""
-        if self.look is None or not self.length:
-            raise ValueError("attention is available only after a step that was begun with heads")
-        rows, longest = self.real.shape
-        pointer = self.session.library.qkv_looked(self.session.handle)
-        weights = np.ctypeslib.as_array(pointer, (rows, self.config.decoder.heads, longest))
-        mean: Floats = weights[:, list(self.look.heads)].mean(1)
-        return np.where(self.real, mean, np.float32(1))
-
-    def select(self, rows: ArrayLike) -> None:
-        self.session.select(rows)
-        self.real = self.real[np.asarray(rows)]
-
-
 def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
     """Split neighbours into parts of about the same number of tokens, at most slightly above `most`."""
     total = sum(lengths)
@@ -211,6 +184,5 @@ def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list
     return [part for part in parts if part]
 
 
-def check_position(position: int, config: TranslatorConfig) -> None:
-    if position > config.max_length:
-        raise ValueError(f"position {position} is beyond the context of {config.max_length}")
+def zeros(kind: str, count: int) -> "array[Any]":
+    return array(kind, bytes(array(kind).itemsize * count))

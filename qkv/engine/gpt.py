@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from qkv.engine.library import library
 from qkv.engine.packed_file import pack
-from qkv.engine.packing import Packed, Weights
+from qkv.engine.packing import Weights
 from qkv.engine.rounding import Floats
-from qkv.engine.session import Session, check_ids
+from qkv.engine.stepping import SteppingSession, check_ids
 from qkv.families.gpt.config import GPTConfig, first_read
 
 
@@ -29,7 +29,7 @@ class GPTEngine:
     ):
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
-        self.packed = pack(Packed.gpt, config, weights, int8=int8, prefix=prefix)
+        self.packed = pack("gpt", config, weights, int8=int8, prefix=prefix)
 
     def begin(self) -> "GPTEngineStep":
         return GPTEngineStep(self)
@@ -47,7 +47,7 @@ class GPTEngine:
         check_ids(given, self.config.vocab_size)
         if given.shape[1] > self.config.max_length:
             raise ValueError(f"{given.shape[1]} tokens are more than the context of {self.config.max_length}")
-        return Session(self.packed, [[]] * len(given), self.threads).read(given, states=states)
+        return SteppingSession(self.packed, [[]] * len(given), self.threads).read(given, states=states)
 
 
 class GPTEngineStep:
@@ -55,7 +55,7 @@ class GPTEngineStep:
 
     def __init__(self, engine: GPTEngine):
         self.engine = engine
-        self.session: Session | None = None
+        self.session: SteppingSession | None = None
         self.first = 0  # index of the first token that the session has read
         self.ids: NDArray[Any] | None = None  # (B, length)
 
@@ -71,7 +71,7 @@ class GPTEngineStep:
         self.ids = given if self.ids is None else np.concatenate([self.ids, given], axis=1)
         first = first_read(self.ids.shape[1], config.max_length)
         if self.session is None or first > self.first:
-            self.session = Session(self.engine.packed, [[]] * len(given), self.engine.threads)
+            self.session = SteppingSession(self.engine.packed, [[]] * len(given), self.engine.threads)
             self.first, given = first, self.ids[:, first:]
         return self.session.step(given)
 

@@ -3,9 +3,6 @@
 import ctypes
 import logging
 import os
-import platform
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -20,6 +17,7 @@ from qkv.engine.compiling import (
     digest,
     intact,
     source_key,
+    system_and_machine,
     this_platform,
 )
 from qkv.errors import QkvError
@@ -178,6 +176,7 @@ def prebuilt(level: str | None) -> ctypes.CDLL | None:
             LOG.info(f"{path.name} does not fit this system: {error}")
             continue
         use_level(loaded, level)
+        LOG.debug(f"engine: {path}")
         return loaded
     return None
 
@@ -205,12 +204,14 @@ def compiled(level: str | None) -> ctypes.CDLL:
     except RuntimeError:  # the user has no home, as in some containers
         raise NoEngineError(f"there is no home folder for the compiled library: set {CACHE}") from None
     try:
-        loaded = declared(ctypes.CDLL(str(kept(folder) or build(folder))))
+        path = kept(folder) or build(folder)
+        loaded = declared(ctypes.CDLL(str(path)))
     except OSError as error:
         raise NoEngineError(
             f"the compiled library cannot be stored in {folder}: {error.strerror or error}"
         ) from None
     use_level(loaded, level)
+    LOG.debug(f"engine: {path}")
     return loaded
 
 
@@ -235,6 +236,8 @@ def build(folder: Path) -> Path:
 
 
 def build_now(folder: Path) -> Path:
+    import tempfile
+
     place = this_platform()
     reason = ""
     with tempfile.TemporaryDirectory(prefix=".engine-", dir=folder) as temporary:
@@ -258,6 +261,8 @@ def local_levels() -> list[dict[str, tuple[str, ...]]]:
 
 
 def compiler() -> str:
+    import shutil
+
     asked = os.environ.get(COMPILER)
     for name in (asked,) if asked else ("c++", "g++", "clang++"):
         if (found := shutil.which(name)) is not None:
@@ -277,8 +282,10 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
         told = [line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features")]
     except OSError:
+        import platform
+
         told = [platform.processor()]
-    return repr((platform.system(), platform.machine(), told))
+    return repr((*system_and_machine(), told))
 
 
 def cache_folder() -> Path:

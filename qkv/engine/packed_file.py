@@ -1,52 +1,51 @@
 """Packed weights in a file, so that a model is packed once and then opens quickly.
 
-A file in the cache folder holds the int8 weights of one model in the layout of the compiled loops. Processes map it and
-share its pages. It is found by the hash of the weights, which the bundle states, and is checked completely whenever it is
-opened. So it does not matter whether the bundle has been copied, moved or touched. Embeddings need no packing: they are
-mapped from the bundle, and the file holds their hash.
+A file in the cache folder holds the int8 weights of one model as the compiled library reads them. Processes map it and share
+its pages. It is found by the hash of the weights, which the bundle states, and is checked completely whenever it is opened.
+So it does not matter whether the bundle has been copied, moved or touched. Embeddings need no packing: they are mapped from
+the bundle, and the file holds their hash. Opening a file needs no NumPy.
 
 If there is no file, or it is damaged, the weights are read and checked as usual, packed, and the file is written again.
 
     8 bytes   MAGIC
     8 bytes   length of the header, little-endian
     32 bytes  sha256 of the header
-    header    JSON: key, arrays (name -> number format, shape, offset), tables (name -> sha256), hashes of the data
+    header    JSON: key, image (the model's structures), pointers, tables (name -> sha256), size and hashes of the data
     data      from the next multiple of PAGE; every array begins on a cache line
 
 The least recently used files are deleted when all together exceed LIMIT. They can be deleted at any time.
 """
 
+import ctypes
 import hashlib
 import json
 import logging
 import mmap
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal
 
 from qkv.checkpoint.arrays import StoredArrays
-from qkv.engine.library import CACHE, cache_folder
-from qkv.engine.memory import up_to_line
-from qkv.engine.packing import MemoryStore, Packed, Wanted, Weights
+from qkv.engine.image import Image, PackedModel
+from qkv.engine.library import CACHE, ModelStruct, cache_folder
 
-MAGIC = b"QKVPACK1"
-VERSION = 1  # of the packed layout: raise it whenever packing.py or rounding.py gives other arrays
+if TYPE_CHECKING:
+    from qkv.engine.packing import MemoryStore
+
+MAGIC = b"QKVPACK2"
+VERSION = 2  # of the packed layout: raise it whenever packing.py or rounding.py gives other arrays
 PAGE = 4096
 PART = 8 << 20  # bytes that are hashed at once, by one thread
-LEAST = 4_000_000  # values: smaller models are packed faster than a file is opened
+LEAST = 100_000  # values: smaller models are not worth a file
 LIMIT = 4 << 30  # bytes of all files
 LONGEST_HEADER = 1 << 24
 HASHERS = 4  # threads that check a file
+DATA, WEIGHTS = "data", "weights"  # areas that an image points to
+Layout = Literal["translator", "gpt", "encoder"]  # methods of qkv.engine.packing.Packed
 LOG = logging.getLogger(__name__)
 
 
@@ -55,33 +54,49 @@ class DamagedError(Exception):
 
 
 def pack(
-    layout: Callable[..., Packed], config: Any, weights: Weights, *, int8: bool, **options: Any
-) -> Packed:
+    layout: Layout, config: Any, weights: Mapping[str, Any], *, int8: bool, **options: Any
+) -> PackedModel:
     """Pack weights, or open the packed file of a bundle's int8 weights."""
     if not (int8 and isinstance(weights, StoredArrays) and is_large(weights)):
-        return layout(config, weights, MemoryStore(), int8=int8, **options)
-    key = key_of(weights, config, options)
+        return pack_in_memory(layout, config, weights, int8=int8, **options)
+    key = key_of(layout, weights, config, options)
     try:
         path = cache_folder() / f"packed-{key[:32]}.bin"
     except RuntimeError:  # the user has no home
-        return layout(config, weights, MemoryStore(), int8=True, **options)
+        return pack_in_memory(layout, config, weights, int8=True, **options)
     if path.exists():
         try:
-            file = PackedFile.open(path, key, weights)
-            return layout(config, Unverified(weights), file, int8=True, **options)
+            return open_file(path, key, weights)
         except (DamagedError, OSError) as error:
             warn_once(f"packing the weights again: {path} {error}.")
+    from qkv.engine.storing import RecordingStore  # imports NumPy
+
     store = RecordingStore(weights)
-    packed = layout(config, weights, store, int8=True, **options)
+    packed = pack_into(store, layout, config, weights, int8=True, **options)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        store.write(path, key)
+        store.write(path, key, packed.struct)
         delete_unused(path.parent, path)
     except OSError as error:
         warn_once(
             f"the packed weights cannot be stored in {path.parent} ({error.strerror or error}), so every start takes "
             f"longer. Set {CACHE} to a folder with enough space."
         )
+    return packed
+
+
+def pack_in_memory(layout: Layout, config: Any, weights: Mapping[str, Any], **options: Any) -> PackedModel:
+    from qkv.engine.packing import MemoryStore
+
+    return pack_into(MemoryStore(), layout, config, weights, **options)
+
+
+def pack_into(
+    store: "MemoryStore", layout: Layout, config: Any, weights: Mapping[str, Any], **options: Any
+) -> PackedModel:
+    from qkv.engine.packing import Packed
+
+    packed: PackedModel = getattr(Packed, layout)(config, weights, store, **options)
     return packed
 
 
@@ -94,98 +109,10 @@ def is_large(weights: StoredArrays) -> bool:
     return sum(prod(shape) for shape in weights.shapes.values()) >= LEAST
 
 
-def key_of(weights: StoredArrays, config: Any, options: Mapping[str, Any]) -> str:
-    parts = (VERSION, weights.content_hash, repr(config), sorted(options.items()))
+def key_of(layout: Layout, weights: StoredArrays, config: Any, options: Mapping[str, Any]) -> str:
+    form = (VERSION, layout, ctypes.sizeof(ModelStruct))
+    parts = (form, weights.content_hash, repr(config), sorted(options.items()))
     return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-
-class Unverified(Mapping[str, NDArray[Any]]):
-    """The weights of a bundle whose content is not checked as a whole, because the packed file vouches for them."""
-
-    def __init__(self, weights: StoredArrays):
-        self.weights = weights
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.weights.unverified(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.weights)
-
-    def __len__(self) -> int:
-        return len(self.weights)
-
-
-# Writing ---------------------------------------------------------------------------------------------------------
-
-
-class RecordingStore(MemoryStore):
-    """Packs into memory, and remembers the arrays for the file."""
-
-    def __init__(self, weights: StoredArrays) -> None:
-        super().__init__()
-        self.weights = weights
-        self.packed: dict[str, NDArray[Any]] = {}
-        self.tables: dict[str, str] = {}
-
-    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[NDArray[Any]]:
-        found = super().arrays(wanted, fill)
-        self.packed |= {each.name: array for each, array in zip(wanted, found, strict=True)}
-        return found
-
-    def check(self, name: str, array: NDArray[Any]) -> None:
-        super().check(name, array)
-        self.tables[name] = self.weights.hash_of(name)
-
-    def write(self, path: Path, key: str) -> None:
-        """Write the file under another name first: other processes see all of it or nothing."""
-        handle, name = tempfile.mkstemp(prefix=".packed-", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for part in self.content(key):
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, path)
-        except BaseException:
-            with suppress(OSError):  # free the space: the disk may be full
-                os.unlink(name)
-            raise
-
-    def content(self, key: str) -> Iterator[Any]:
-        offset, entries = 0, {}
-        for name, array in self.packed.items():
-            entries[name] = [array.dtype.str, array.shape, offset]
-            offset += up_to_line(array.nbytes)
-        header = {
-            "key": key,
-            "arrays": entries,
-            "tables": self.tables,
-            "size": offset,
-            "hashes": self.hashes(),
-        }
-        described = json.dumps(header).encode()
-        start = MAGIC + len(described).to_bytes(8, "little") + hashlib.sha256(described).digest() + described
-        yield start + bytes(-len(start) % PAGE)
-        yield from self.data()
-
-    def data(self) -> Iterator[Any]:
-        for array in self.packed.values():
-            yield array.data
-            yield bytes(up_to_line(array.nbytes) - array.nbytes)
-
-    def hashes(self) -> list[str]:
-        """Hashes of every PART bytes of the data."""
-        found, digest, room = [], hashlib.sha256(), PART
-        for each in self.data():
-            left = memoryview(each).cast("B")
-            while left:
-                digest.update(left[:room])
-                taken = min(room, len(left))
-                left, room = left[taken:], room - taken
-                if not room:
-                    found.append(digest.hexdigest())
-                    digest, room = hashlib.sha256(), PART
-        return found if room == PART else [*found, digest.hexdigest()]
 
 
 def delete_unused(folder: Path, newest: Path) -> None:
@@ -202,47 +129,30 @@ def delete_unused(folder: Path, newest: Path) -> None:
                 path.unlink()
 
 
-def array_hash(array: NDArray[Any]) -> str:
-    return hashlib.sha256(array.reshape(-1).view(np.uint8).data).hexdigest()
-
-
 # Reading ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PackedFile:
-    """A packed file as a store of arrays."""
-
-    arrays_of: Mapping[str, NDArray[Any]]
-    tables: Mapping[str, str]
-    weights: StoredArrays
-
-    @classmethod
-    def open(cls, path: Path, key: str, weights: StoredArrays) -> "PackedFile":
-        """Map the file and check all of its content."""
-        try:
-            with open(path, "rb") as file:
-                whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            header, start = read_header(whole, key)
-            data = np.frombuffer(whole, np.uint8, header["size"], start)
-            check_hashes(data, header["hashes"])
-            arrays = {name: array_at(data, *entry) for name, entry in header["arrays"].items()}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedError("is damaged") from error
-        with suppress(OSError):  # a folder that cannot be written to
-            os.utime(path)  # it was used last
-        return cls(arrays, header["tables"], weights)
-
-    def arrays(self, wanted: Sequence[Wanted], fill: Callable[..., None]) -> list[NDArray[Any]]:
-        found = [self.arrays_of.get(each.name) for each in wanted]
-        for each, array in zip(wanted, found, strict=True):
-            if array is None or array.shape != each.shape or array.dtype != each.dtype:
-                raise DamagedError(f"has no array {each.name} of this form")
-        return [array for array in found if array is not None]
-
-    def check(self, name: str, array: NDArray[Any]) -> None:
-        if self.tables.get(name) != self.weights.hash_of(name):
+def open_file(path: Path, key: str, weights: StoredArrays) -> PackedModel:
+    """Map a packed file and check all of its content."""
+    try:
+        with open(path, "rb") as file:
+            # A private copy: ctypes takes the address of writable memory only. No page is ever written.
+            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        header, start = read_header(whole, key)
+        end = start + header["size"]
+        if end > len(whole):
+            raise ValueError("it is too short")
+        check_hashes(memoryview(whole)[start:end], header["hashes"])
+        image = Image(bytes.fromhex(header["image"]), header["pointers"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedError("is damaged") from error
+    for name, known in header["tables"].items():
+        if known != weights.hash_of(name):
             raise DamagedError("does not belong to these embeddings")
+    with suppress(OSError):  # a folder that cannot be written to
+        os.utime(path)  # it was used last
+    data = ctypes.addressof(ctypes.c_char.from_buffer(whole)) + start
+    return image.open({DATA: data, WEIGHTS: weights.address}, [whole, weights.map])
 
 
 def read_header(whole: mmap.mmap, key: str) -> tuple[dict[str, Any], int]:
@@ -257,14 +167,21 @@ def read_header(whole: mmap.mmap, key: str) -> tuple[dict[str, Any], int]:
     return header, -(-(48 + length) // PAGE) * PAGE
 
 
-def array_at(data: NDArray[np.uint8], dtype: str, shape: Sequence[int], offset: int) -> NDArray[Any]:
-    size = prod(shape) * np.dtype(dtype).itemsize
-    return data[offset : offset + size].view(dtype).reshape(shape)
-
-
-def check_hashes(data: NDArray[np.uint8], hashes: Sequence[str]) -> None:
-    """Compare the data with the hash of every part; hashing releases the GIL."""
+def check_hashes(data: memoryview, hashes: Sequence[str]) -> None:
+    """Compare the data with the hash of every part."""
     parts = [data[start : start + PART] for start in range(0, len(data), PART)]
-    with ThreadPoolExecutor(min(HASHERS, len(parts) or 1)) as pool:
-        if list(pool.map(array_hash, parts)) != list(hashes):
-            raise ValueError("the content does not match its hash")
+    if found_hashes(parts) != list(hashes):
+        raise ValueError("the content does not match its hash")
+
+
+def found_hashes(parts: Sequence[memoryview]) -> list[str]:
+    if len(parts) <= 1:
+        return [*map(hash_of, parts)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(HASHERS, len(parts))) as pool:  # hashing releases the GIL
+        return list(pool.map(hash_of, parts))
+
+
+def hash_of(part: memoryview) -> str:
+    return hashlib.sha256(part).hexdigest()

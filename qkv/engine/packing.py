@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from qkv.checkpoint.arrays import StoredArrays
 from qkv.core.stack_config import StackConfig
+from qkv.engine.image import PackedModel
 from qkv.engine.library import (
     AttentionStruct,
     BlockStruct,
@@ -48,8 +49,8 @@ class Store(Protocol):
         """The arrays of these names. A store that does not have them creates them with zeros and calls `fill` with them."""
         ...
 
-    def check(self, name: str, array: NDArray[Any]) -> None:
-        """Check an array that needs no packing and stays where it is."""
+    def may_stay(self, name: str, array: NDArray[Any]) -> bool:
+        """Check an array that needs no packing. False if it cannot stay where it is."""
         ...
 
 
@@ -64,19 +65,19 @@ class MemoryStore:
         fill(*found)
         return found
 
-    def check(self, name: str, array: NDArray[Any]) -> None:
+    def may_stay(self, name: str, array: NDArray[Any]) -> bool:
         for start in range(0, len(array), CHUNK):
             check_finite(array[start : start + CHUNK])
+        return True
 
 
-class Packed:
-    """A model for the compiled library, and the memory that it points to."""
+class Packed(PackedModel):
+    """A model that is being packed."""
 
     def __init__(self, weights: Weights, store: Store, *, int8: bool):
+        super().__init__(ModelStruct(rounded=int8), [])
         self.weights, self.store, self.int8 = weights, store, int8
         self.release = weights.release if isinstance(weights, StoredArrays) else nothing
-        self.kept: list[Any] = []
-        self.struct = ModelStruct(rounded=int8)
 
     @classmethod
     def translator(cls, config: TranslatorConfig, weights: Weights, store: Store, *, int8: bool) -> "Packed":
@@ -85,7 +86,7 @@ class Packed:
         waves = None  # both sides have the same width
         if config.positions == "interleaved" or config.positions == "halves":  # mypy narrows these
             table = sinusoid(config.max_length, config.encoder.width, config.positions)
-            waves = packed.pointer(columns_padded(table))
+            waves = packed.constant("waves", columns_padded(table))
         for name, side, stack in (
             ("encoder", "source", config.encoder),
             ("decoder", "target", config.decoder),
@@ -95,7 +96,7 @@ class Packed:
                 case "learned":
                     struct.positions = packed.table(f"{side}_positions.table")
                 case "rotary":
-                    struct.rotation = packed.rotation(config.max_length, stack)
+                    struct.rotation = packed.rotation(name, config.max_length, stack)
                 case _:
                     struct.positions = waves
             setattr(packed.struct, name, struct)
@@ -111,7 +112,7 @@ class Packed:
         if config.positions == "learned":
             struct.positions = packed.table(f"{prefix}positions.table")
         else:
-            struct.rotation = packed.rotation(config.max_length, config.stack)
+            struct.rotation = packed.rotation(f"{prefix}stack", config.max_length, config.stack)
         packed.struct.decoder = struct
         return packed.complete()
 
@@ -270,15 +271,20 @@ class Packed:
         """Embeddings, (rows, padded width). A table that needs no padding stays where it is: few of its rows are read."""
         table = self.weights[name]
         rows, width = table.shape
-        if table.dtype == np.float32 and width == up_to_unit(width) and table.flags.c_contiguous:
-            self.store.check(name, table)
+        fits = table.dtype == np.float32 and width == up_to_unit(width) and table.flags.c_contiguous
+        if fits and self.store.may_stay(name, table):
             return self.pointer(table)
         wanted = Wanted(name, (rows, up_to_unit(width)), np.float32)
         [found] = self.place([wanted], lambda to: copy_to(to, table))
         return found
 
-    def rotation(self, context: int, stack: StackConfig) -> int:
-        return self.pointer(rotations(context, stack.width // stack.heads))
+    def rotation(self, name: str, context: int, stack: StackConfig) -> int:
+        return self.constant(f"{name}.rotation", rotations(context, stack.width // stack.heads))
+
+    def constant(self, name: str, table: Floats) -> int:
+        """A table that is not one of the weights."""
+        [found] = self.place([Wanted(name, table.shape, np.float32)], lambda to: copy_to(to, table))
+        return found
 
     def float32(self, name: str) -> Floats:
         return np.asarray(self.weights[name], np.float32)

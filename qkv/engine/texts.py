@@ -11,7 +11,7 @@ import numpy as np
 
 from qkv.engine.library import library
 from qkv.engine.packed_file import pack
-from qkv.engine.packing import Packed, Weights
+from qkv.engine.packing import Weights
 from qkv.engine.rounding import Floats, up_to_unit
 from qkv.families.bert.config import EncoderConfig
 
@@ -44,7 +44,7 @@ class TextEngine:
         prefix: str = "encoder.",
     ):
         self.library, self.threads, self.config = library(), threads, config
-        self.packed = pack(Packed.encoder, config, weights, int8=int8, prefix=prefix)
+        self.packed = pack("encoder", config, weights, int8=int8, prefix=prefix)
         self.pools: dict[int, ThreadPoolExecutor] = {}  # per process: a fork has none of its parent's threads
 
     def __call__(

@@ -28,11 +28,42 @@ class Interval:
     samples: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    value: float
+class Score(float):
+    """A corpus score. It is a number, with sacrebleu's signature and, if it was computed, the 95 % interval.
+
+    Example:
+        >>> report = qkv.evaluate(["the cat danced"], reference=["the cat danced"])
+        >>> report.chrf > 99
+        True
+        >>> report.chrf.signature
+        'nrefs:1|bs:1000|seed:12345|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.6.0'
+    """
+
     signature: str
-    interval: Interval | None = None
+    """How it was measured, as sacrebleu writes it."""
+    interval: Interval | None
+    """The 95 % confidence interval."""
+
+    def __new__(cls, value: float, signature: str, interval: Interval | None = None) -> "Score":
+        score = super().__new__(cls, value)
+        score.signature, score.interval = signature, interval
+        return score
+
+    @property
+    def value(self) -> float:
+        """The number alone."""
+        return float(self)
+
+    def __getnewargs__(self) -> tuple[float, str, Interval | None]:  # type: ignore[override]  # for pickle and copy
+        return float(self), self.signature, self.interval
+
+    def __repr__(self) -> str:
+        within = "" if self.interval is None else f", {self.interval.low:.2f} to {self.interval.high:.2f}"
+        return f"Score({float(self):.2f}{within})"
+
+    def to_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"value": float(self), "signature": self.signature}
+        return found if self.interval is None else {**found, "interval": asdict(self.interval)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +76,11 @@ class TranslationScores:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, without scores that were not computed."""
-        return asdict(self, dict_factory=lambda items: {name: v for name, v in items if v is not None})
+        return {
+            name: value.to_dict() if isinstance(value, Score) else value
+            for name, value in vars(self).items()
+            if value is not None
+        }
 
 
 @dataclass(frozen=True)

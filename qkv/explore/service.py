@@ -225,8 +225,8 @@ def url_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A socket at this address; port 0 takes any free port."""
+def listen(host: str, port: int, *, fallback: bool = False) -> socket.socket:
+    """A socket at this address; port 0 takes any free port, and so does `fallback` if the port is in use."""
     found = None
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -236,6 +236,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         if found is not None:
             found.close()
+        if fallback and port:
+            return listen(host, 0)
         raise QkvError(
             f"cannot listen on {host} port {port} ({error}): choose another port, or 0 for any free one."
         ) from None
@@ -243,6 +245,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(explorer: Explorer, listener: socket.socket, hosts: frozenset[str] | None) -> None:
+    new_server(explorer, hosts).run(sockets=[listener])
+
+
+def new_server(explorer: Explorer, hosts: frozenset[str] | None) -> Any:
     import uvicorn
 
     config = uvicorn.Config(
@@ -253,4 +259,4 @@ def serve(explorer: Explorer, listener: socket.socket, hosts: frozenset[str] | N
         ws="none",
         timeout_graceful_shutdown=2,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    return uvicorn.Server(config)

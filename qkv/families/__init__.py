@@ -6,11 +6,17 @@ Other packages add families through the entry-point group `qkv.families`; docs/e
 import importlib
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from qkv.families.family import BundleKind, Command, Family, HubFormat, Training
+from qkv.families.shared_commands import SHARED
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 FAMILIES = ("translator", "gpt", "bert", "vit", "dalle")
 ENTRY_POINTS = "qkv.families"
+RESERVED = ("train", "help", *(command.name for command in SHARED))  # commands that no family may define
 
 
 @cache
@@ -20,10 +26,52 @@ def own_families() -> tuple[Family, ...]:
 
 @cache
 def all_families() -> tuple[Family, ...]:
-    """The families of qkv, then those of other installed packages."""
+    """The families of qkv, then those of other installed packages. One that cannot be used is left out with a warning."""
     from importlib.metadata import entry_points  # slow, and not needed to find what is our own
 
-    return (*own_families(), *(point.load() for point in entry_points(group=ENTRY_POINTS)))
+    families = list(own_families())
+    taken = set().union(*map(names_of, families), (f"the command {name}" for name in RESERVED))
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (package_of(point), point.name)):
+        try:
+            family = load_family(point)
+        except Exception as error:  # whatever another package does, qkv must start
+            warn(point, f"cannot be loaded ({type(error).__name__}: {error})")
+            continue
+        if double := names_of(family) & taken:
+            warn(point, f"defines {' and '.join(sorted(double))}, which already exists")
+        else:
+            families.append(family)
+            taken |= names_of(family)
+    return tuple(families)
+
+
+def load_family(point: "EntryPoint") -> Family:
+    family = point.load()
+    if not isinstance(family, Family):
+        raise TypeError(f"{point.value} is not a Family")
+    return family
+
+
+def names_of(family: Family) -> set[str]:
+    """What no other family may define."""
+    return {
+        *(f"the bundle kind {each.name}" for each in family.bundles),
+        *(f"the command {each.name}" for each in family.commands),
+        *(f"the training {each.name}" for each in family.trainings),
+        *(f"the hub format {each.model_type}" for each in family.hub),
+        *(f"the export of {kind}" for kind, _ in family.exports),
+    }
+
+
+def package_of(point: "EntryPoint") -> str:
+    return point.dist.name if point.dist is not None else point.value
+
+
+def warn(point: "EntryPoint", problem: str) -> None:
+    import logging
+
+    message = "the package %s %s. qkv runs without it: update it or uninstall it."
+    logging.getLogger("qkv").warning(message, package_of(point), problem)
 
 
 def bundle_kinds(families: Sequence[Family] | None = None) -> dict[str, BundleKind]:

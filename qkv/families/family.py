@@ -41,13 +41,15 @@ class BundleKind:
 
     name: str
     product: str
-    """Reference to a class with `from_bundle(bundle, running, warn)`, `save(folder)` and `facts()`."""
+    """Reference to a class that derives from `qkv.Model`, with `_from_bundle(bundle, running, warn)`, `save(folder)` and `info()`."""
     commands: tuple[str, ...]
     """Commands that accept this kind, the most natural one first."""
     evaluate: str | None = None
     """Reference to `main(arguments)` of `qkv evaluate` for this kind."""
     evaluate_options: tuple[str, ...] = ()
     """Options of `qkv evaluate` that belong to this kind alone, such as --text. `qkv evaluate --text --help` shows its help."""
+    evaluator: str | None = None
+    """Reference to an `Evaluator` (qkv/evaluation/evaluator.py): what `qkv.evaluate` does with this kind."""
     trace: str | None = None
     """Reference to `trace(product, text, experiment, *, beam, longest)`, which records every intermediate value."""
     recompute: str | None = None

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from qkv.errors import QkvError
+from qkv.errors import InputTypeError, ModelError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of, load
+from qkv.families.products import kind_of_product
 from qkv.runtime.network import Network
 from qkv.runtime.running import EXACT
 from qkv.tracing.experiments import Experiment
@@ -30,24 +31,36 @@ class Tracer(Protocol):
 
 
 def trace(model: Any, text: str) -> Trace:
-    """Every intermediate value of one output, by name: `qkv.trace("runs/en-de", "the cat danced")`."""
+    """Record every intermediate value of one output, by name.
+
+    Args:
+        model: A translator, language model, BERT or ViT from `qkv.load`, or its folder. Values are always those of the
+            model in float32.
+        text: The input; for a ViT, the path of an image.
+
+    Returns:
+        The trace. A notebook shows it as a heat map of attention.
+
+    Raises:
+        ModelError: Models of this kind cannot be traced.
+
+    Example:
+        >>> trace = qkv.trace("runs/en-de", "the cat danced")
+        >>> trace["decoder.0.cross_attention.weights"].sum(-1).round(3).min()
+        1.0
+    """
+    if not isinstance(text, str | Path):
+        name = "None" if text is None else type(text).__name__
+        raise InputTypeError(f"text is {name}; expected str.")
     if isinstance(model, str | Path):
-        return tracer_of(kind_of(model))(load(model, EXACT), text)
-    return tracer_of(kind_of_product(model))(model, text)
-
-
-def kind_of_product(product: Any) -> BundleKind:
-    classes = {f"{each.__module__}:{each.__qualname__}" for each in type(product).__mro__}
-    for kind in bundle_kinds().values():
-        if kind.product in classes:
-            return kind
-    raise QkvError(f"a {type(product).__name__} cannot be traced: give a model from `qkv.load`.")
+        return tracer_of(kind_of(model))(load(model, EXACT), str(text))
+    return tracer_of(kind_of_product(model))(model, str(text))
 
 
 def tracer_of(kind: BundleKind) -> Tracer:
     if kind.trace is None:
         traced = ", ".join(each.name for each in bundle_kinds().values() if each.trace is not None)
-        raise QkvError(f"a model of kind '{kind.name}' cannot be traced. Kinds that can: {traced}.")
+        raise ModelError(f"a model of kind '{kind.name}' cannot be traced. Kinds that can: {traced}.")
     tracer: Tracer = resolve(kind.trace)
     return tracer
 
@@ -57,6 +70,6 @@ def with_weights(product: Any, weights: Mapping[str, Any], where: str) -> Any:
     from qkv.runtime.torch_models import with_weights as load_weights
 
     found = copy.copy(product)
-    found.network = Network.of(load_weights(copy.deepcopy(product.model), weights, where))
-    found.runner = found.network.model
+    found._network = Network.of(load_weights(copy.deepcopy(product.model), weights, where))
+    found._runner = found._network.model
     return found

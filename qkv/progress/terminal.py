@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,20 @@ STEP_LINE_EVERY = 30.0  # seconds between progress lines of a training run, whic
 
 class Notices(Console):
     """A console whose write errors do not end the command: a full disk, or a closed pipe."""
+
+    @property
+    def quiet(self) -> bool:
+        """The level of the package's logger decides, so that `--quiet` needs no console."""
+        return self.silenced or logging.getLogger("qkv").level >= logging.ERROR
+
+    @quiet.setter
+    def quiet(self, value: bool) -> None:
+        self.silenced = value
+
+    @property
+    def is_live(self) -> bool:
+        """Can lines be replaced? FORCE_COLOR makes rich treat a file as a terminal."""
+        return self.is_terminal and self.file.isatty()
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
@@ -67,7 +82,7 @@ class TrainingDisplay(Watch):
             Speed(),
             TextColumn("{task.fields[left]}"),
         )
-        self.live = err.is_terminal
+        self.live = err.is_live
         self.progress = Progress(*columns, console=err, disable=not self.live)
         self.task = self.progress.add_task("training", total=1.0, step=0, loss="…", left="", counted=unit)
 
@@ -174,7 +189,7 @@ def count_progress(
 
     `before` items are done already. Without a terminal nothing is shown, or with `lines` a line every few seconds.
     """
-    if lines and not err.is_terminal:
+    if lines and not err.is_live:
         yield Lines(what, total, before).advance
         return
     columns = (
@@ -183,7 +198,7 @@ def count_progress(
         TextColumn("{task.completed:,}/{task.total:,}"),
         TimeRemainingColumn(),
     )
-    progress = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    progress = Progress(*columns, console=err, transient=True, disable=not err.is_live)
     with progress:
         task = progress.add_task(what, total=total, completed=before)
         yield lambda count: progress.advance(task, count)

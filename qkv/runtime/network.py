@@ -1,15 +1,17 @@
 """A model apart from what computes it: its config, its weights, and its torch model if something needs that."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
-
-import numpy as np
+from math import prod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from qkv.checkpoint.bundle import Bundle
 from qkv.checkpoint.header import check_shapes
 from qkv.environment import require_torch
 
-Weights = Mapping[str, np.ndarray]
+if TYPE_CHECKING:
+    import numpy as np
+
+Weights = Mapping[str, "np.ndarray"]
 Config = TypeVar("Config")
 Model = TypeVar("Model")
 
@@ -50,7 +52,7 @@ class Network(Generic[Config, Model]):
     def parameters(self) -> int:
         """The number of weights that were trained."""
         config: Any = self.config
-        return sum(int(np.prod(shape)) for _, shape in config.shapes())
+        return sum(prod(shape) for _, shape in config.shapes())
 
 
 def network_of(

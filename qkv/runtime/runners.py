@@ -1,5 +1,6 @@
 """What computes a model without torch: the compiled engine, or NumPy if that is unavailable."""
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,7 @@ WITHOUT_ENGINE = (
 )
 Compiled = TypeVar("Compiled")
 Reference = TypeVar("Reference")
+log = logging.getLogger(__name__)
 
 
 def compiled_or_reference(
@@ -27,10 +29,12 @@ def compiled_or_reference(
 ) -> Compiled | Reference:
     """The compiled engine, or the NumPy model and one warning."""
     try:
-        return compiled()
+        runner = compiled()
     except NoEngineError as error:
         warn(WITHOUT_ENGINE.format(error=error))
-    return reference()
+        return reference()
+    log.debug("the compiled engine computes")
+    return runner
 
 
 def open_gpt(
@@ -74,4 +78,5 @@ def torch_or_reference(
         from qkv.runtime.torch_models import placed
 
         return placed(network.model, running)
+    log.debug("NumPy computes")
     return reference(running.compute_type == "int8")

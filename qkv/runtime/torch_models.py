@@ -1,6 +1,7 @@
 """Torch models: load arrays of weights into them, and run them on a device in a number format."""
 
 import copy
+import logging
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ from qkv.errors import QkvError
 from qkv.runtime.running import Running
 
 Model = TypeVar("Model", bound=torch.nn.Module)
+log = logging.getLogger(__name__)
 
 
 def with_weights(model: Model, weights: Mapping[str, Any], where: str = "the model") -> Model:
@@ -25,6 +27,7 @@ def placed(model: Model, running: Running) -> Model:
     """The model on a device and in a number format; a copy if it is changed."""
     if not is_available(running.device):
         raise QkvError(f"this machine has no device '{running.device}' that torch can use. Use the CPU.")
+    log.debug("torch computes on %s", running.device)
     if running.threads is not None:
         torch.set_num_threads(running.threads)
     if running.device == "cpu" and running.compute_type != "bf16":

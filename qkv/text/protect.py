@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Literal, get_args
 
 from qkv.text.entities import character_of
-from qkv.text.markup import Markup, MarkupScanner, pairs
+from qkv.text.markup import ENTITY, Markup, MarkupScanner, pairs
 from qkv.text.segment import split_to_fit
 
 Kind = Literal["tags", "urls", "emails", "placeholders", "numbers"]
@@ -18,21 +18,41 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # Linear time on any text: an unbounded repeat cannot restart inside its own match, and no two adjacent unbounded
 # repeats accept the same character. Tags are found by the scanner in qkv.text.markup.
-PRINTF = r"[#0+-]{0,5}\d{0,9}(?:\.\d{1,9})?"
+PRINTF = r"[#0+-]{0,5}(?:\d{0,9}|\*)(?:\.(?:\d{1,9}|\*))?"
+PRINTF_TYPE = r"(?:hh|h|ll|l|L|z|j|t)?[sdiufFeEgGxXoc@]"
+
+# An address ends before white space, quotes, angle brackets and their entities. Punctuation belongs to it only if more of
+# the address follows. Closed brackets and entities belong to it as a whole, so no placeholder is cut. An opening bracket
+# is read at most three times: as a bracket, inside the one before it, and as a character.
+ENDS_ADDRESS = r"[\s<>\"']|&(?:lt|gt|quot|apos|nbsp|#(?:34|39|60|62|160));"
+BRACES = r"\{\{[^{}]*+\}\}|\{[^{}\s]*+\}"
+INSIDE_ADDRESS = (
+    rf"{BRACES}|\[\[[^\[\]]*+\]\]|\[[^\s<>\"'\[\]]*+\]"
+    rf"|\((?:{BRACES}|\([^\s<>\"'()]*+\)|[^\s<>\"'()])*+\)"
+    rf"|{ENTITY.pattern}"
+    r"|[^\s<>\"'.,;:!?)\]}]"
+)
+PUNCTUATION = r"[.,;:!?)\]}]"
+
 TEXT_PATTERNS: dict[Kind, str] = {
-    "urls": r"(?:https?|ftp)://[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]|www\.[^\s<>\"']*[^\s<>\"'.,;:!?)\]}]",
+    "urls": rf"(?:(?:https?|ftp)://|www\.)(?:{PUNCTUATION}*+(?!{ENDS_ADDRESS})(?:{INSIDE_ADDRESS}))++",
     "emails": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
     "placeholders": (
         rf"\{{\{{[^{{}}]*\}}\}}|\$?\{{[^{{}}\s]*\}}|%\([A-Za-z_]\w*\){PRINTF}[a-zA-Z]"
-        rf"|%(?:\d{{1,9}}\$)?{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@](?!\w)|%%|\[\[[^\[\]]*\]\]"
+        rf"|%(?:\d{{1,9}}\$)?{PRINTF}{PRINTF_TYPE}(?!\w)|%%|\[\[[^\[\]]*\]\]"
     ),
     "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
 }
-AFTER_ADDRESS = (
-    r"(?=$|[\s<>\"']|[.,;:!?)\]}]+(?:$|[\s<>\"']))"  # punctuation after an address is not part of it
-)
+SIGNS: dict[Kind, str] = {  # every span has its kind's sign; most text has none, and is searched no further
+    "tags": "[<&]",
+    "urls": r"://|www\.",
+    "emails": "@",
+    "placeholders": r"[{%]|\[\[",
+    "numbers": r"\d",
+}
+AFTER_ADDRESS = rf"(?={PUNCTUATION}*+(?:$|{ENDS_ADDRESS}))"  # punctuation after an address is not part of it
 TAKES_NEXT_ARGUMENT = (  # placeholders with neither a number nor a name
-    re.compile(rf"%{PRINTF}(?:hh|h|ll|l|z)?[sdiufFeEgGxXoc@]"),
+    re.compile(rf"%{PRINTF}{PRINTF_TYPE}"),
     re.compile(r"\{(?:[:!][^{}]*)?\}"),
 )
 BY_DEFAULT: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
@@ -49,7 +69,8 @@ class ProtectedSpan:
 
 def protected_spans(text: str, kinds: Collection[Kind]) -> list[ProtectedSpan]:
     """All spans of these kinds, from left to right, without overlaps."""
-    return list(spans_in_order(text, kinds))
+    wanted = frozenset(kinds)
+    return list(spans_in_order(text, wanted)) if sign_of(wanted).search(text) else []
 
 
 def spans_in_order(text: str, kinds: Collection[Kind]) -> Iterator[ProtectedSpan]:
@@ -67,6 +88,12 @@ def spans_in_order(text: str, kinds: Collection[Kind]) -> Iterator[ProtectedSpan
             match = pattern.search(text, last)
         if tag and tag.start < last:
             tag = scanner.after(last)
+
+
+@cache
+def sign_of(kinds: frozenset[Kind]) -> re.Pattern[str]:
+    """Matches in every text that has a span of these kinds."""
+    return re.compile("|".join(SIGNS[kind] for kind in KINDS if kind in kinds) or r"(?!)")
 
 
 @cache
@@ -99,6 +126,8 @@ def split_lines(text: str, kinds: Collection[Kind]) -> list[str]:
     No protected span is split. A pair of tags is either inside one segment, or each of its tags is a segment of its own.
     """
     spans = protected_spans(text, kinds)
+    if not spans and "\n" not in text:
+        return [text] if text else []
     return cut_at(text, spans, [*line_ends(text, spans), *block_edges(text, spans)])
 
 
@@ -250,5 +279,7 @@ def merged_occurrences(text: str, phrase: str) -> list[int]:
 
 def all_kept(text: str, wanted: Sequence[str]) -> bool:
     """Whether each phrase occurs in the text exactly as often as in the list."""
+    if not wanted:
+        return True
     found = locate(text, wanted)
     return all(len(found[phrase]) == count for phrase, count in Counter(wanted).items())

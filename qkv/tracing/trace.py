@@ -1,6 +1,6 @@
 """One output of a model with every intermediate: tokens, recorded arrays, and the candidates at every step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.core.tape import Tape
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.errors import QkvError
 from qkv.tracing.experiments import Experiment
 from qkv.tracing.watching import Pruned
@@ -71,11 +71,31 @@ class Beams:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    kind: str  # of the bundle: translator, gpt, bert or vit
+    """Every intermediate value of one output, from `qkv.trace`. Arrays are found by name, as in a dictionary.
+
+    Example:
+        >>> trace = qkv.trace("runs/en-de", "the cat danced")
+        >>> trace.side("encoder").tokens[-1]
+        '<end>'
+        >>> heads, rows, columns = trace["encoder.0.attention.weights"].shape
+        >>> rows == columns == len(trace.side("encoder").tokens)
+        True
+        >>> "decoder.0.cross_attention.weights" in trace
+        True
+        >>> trace.names[0]
+        'encoder.tokens'
+    """
+
+    kind: str
+    """Of the bundle: translator, gpt, bert or vit."""
     text: str
+    """The input."""
     output: str
-    config: dict[str, Any]  # of the model
+    """What the model made of it."""
+    config: dict[str, Any]
+    """Of the model."""
     sides: tuple[Side, ...]
+    """The stacks of the model, each with its tokens: encoder and decoder, or one."""
     arrays: Arrays = field(repr=False)
     """Recorded arrays by name, without the batch dimension."""
     weights: Mapping[str, Tensor] = field(repr=False)
@@ -95,12 +115,36 @@ class Trace:
             raise KeyError(f"no array named '{name}' was recorded; choose from {', '.join(self.arrays)}")
         return self.arrays[name]
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.arrays
+
+    def keys(self) -> KeysView[str]:
+        """The names of all arrays, so that `dict(trace)` works."""
+        return self.arrays.keys()
+
     @property
     def names(self) -> list[str]:
+        """The names of all arrays, in the order of the computation."""
         return list(self.arrays)
 
     def side(self, name: str) -> Side:
-        return next(each for each in self.sides if each.name == name)
+        """A stack by its name, such as "encoder"."""
+        for each in self.sides:
+            if each.name == name:
+                return each
+        known = ", ".join(each.name for each in self.sides)
+        raise KeyError(f"there is no side named '{name}'; choose from {known}")
+
+    def _repr_html_(self) -> str:
+        from qkv.tracing.heat_map import trace_html
+
+        return trace_html(self)
 
     def bertviz(self) -> dict[str, Any]:
         """Tokens and attention as BertViz takes them: `model_view(**trace.bertviz())`."""

@@ -38,7 +38,7 @@ def with_precision(
     group: Group | None = None,
     of: Sequence[Narrow] = ("int16", "bf16"),
 ) -> Settings:
-    """The settings with `auto` replaced. The run keeps the result, so that it resumes alike on another machine.
+    """The settings with `auto` replaced. The run keeps the result, so that it resumes the same way on another machine.
 
     It is the first format in `of` that is faster for all processes of the group. With vector instructions int16 is faster
     than bf16 and more exact; matrix units (AMX) support bf16 only.

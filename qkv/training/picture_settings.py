@@ -1,4 +1,4 @@
-"""Settings that all models of pictures share. Importing this needs no torch."""
+"""Settings that all image models share. Importing this needs no torch."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +22,7 @@ class HeldOutSettings:
     OLD_VALUES: ClassVar = {"valid_size": size_from_number}
 
     valid_size: str
-    """Pictures held out for validation if none are given: a number, at most a tenth of the data, or a share such as 5%."""
+    """Images held out for validation if none are given: a number, at most a tenth of the data, or a share such as 5%."""
 
     def rules(self) -> list[Rule]:
         return [size_rule(self.valid_size)]

@@ -1,11 +1,13 @@
 """Settings that all training runs share, with their checks. Importing this needs no torch."""
 
 import difflib
+import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
+from qkv.configs import from_dict
 from qkv.errors import QkvError, Rule, check_rules
 from qkv.flags import Flag
 
@@ -20,27 +22,13 @@ def share_below_one(name: str, value: float) -> Rule:
 
 
 def size_rule(size: str) -> Rule:
-    """The size of a validation part is a number of examples or a share such as 5%."""
+    """The size of a validation part is a number of examples or a share such as 5%; see `qkv.data.holding_out`."""
     number, percent = size.removesuffix("%"), size.endswith("%")
     try:
         holds = 0 < float(number) <= 50 if percent else int(number) >= 1
     except ValueError:
         holds = False
     return "valid_size", "must be a number of at least 1, or a share of at most 50%, such as 5%", holds
-
-
-def share_of(size: str, total: int) -> float:
-    """A valid size as a share of the data."""
-    if size.endswith("%"):
-        return float(size.removesuffix("%")) / 100
-    return min(0.5, int(size) / max(1, total))
-
-
-def number_of(size: str, total: int) -> int:
-    """A valid size as a number of examples. A number is at most a tenth of the data; a share is as given."""
-    if size.endswith("%"):
-        return max(1, round(share_of(size, total) * total))
-    return min(int(size), max(1, total // 10))
 
 
 def size_from_number(value: object) -> object:
@@ -217,11 +205,37 @@ class SmoothedContinueSettings(ContinueSettings):
 
 
 def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
+    """The recipe of this name, or one that is given as JSON: settings in the groups of run.json."""
+    if name.startswith("{"):
+        return own_recipe(name, recipes["automatic"])
     if name not in recipes:
         near = difflib.get_close_matches(name, recipes, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(recipes)}."
         raise QkvError(f"there is no recipe '{name}'; {hint}")
     return recipes[name]
+
+
+def own_recipe(table: str, automatic: Recipe) -> Recipe:
+    """A recipe with these settings; the automatic one chooses the rest."""
+    try:
+        chosen = json.loads(table)
+    except json.JSONDecodeError:
+        raise QkvError("the settings of the recipe are not valid JSON.") from None
+
+    def own(amount: int) -> Any:
+        settings = automatic(amount)
+        return from_dict(type(settings), merge(asdict(settings), chosen), "recipe")
+
+    return cast(Recipe, own)
+
+
+def merge(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested settings with some of them replaced."""
+    found = dict(settings)
+    for name, value in changes.items():
+        inner = found.get(name)
+        found[name] = merge(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return found
 
 
 def for_width(

@@ -56,7 +56,9 @@ def test_marian_has_the_same_weights_and_outputs(decoding) -> None:  # type: ign
     assert theirs(contest.sources, 1) == mine(contest.sources, 1)
 
 
-def test_without_ctranslate2_it_ends_with_a_sentence(decoding, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_without_ctranslate2_it_exits_with_an_error_message(
+    decoding, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(decoding.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(decoding.QkvError, match="not installed"):
         decoding.run(decoding.Options(quick=True))

@@ -70,7 +70,7 @@ def test_nanogpts_lines_are_understood() -> None:
     assert found.groups() == ("250", "2.4026")
 
 
-def test_a_folder_that_is_not_nanogpt_is_a_sentence(
+def test_a_folder_that_is_not_nanogpt_raises_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = tmp_path / "a.txt"

@@ -38,7 +38,7 @@ def saved(folder: Path, positions: Any) -> Path:
     return folder
 
 
-def test_every_station_says_the_same_and_int8_is_rounded_alike_by_everybody(tmp_path: Path) -> None:
+def test_every_system_gives_the_same_output_and_rounds_int8_the_same_way(tmp_path: Path) -> None:
     found = round_trip.translations(saved(tmp_path / "model", "interleaved"), mixed_lines(12, 4), tmp_path)
     ours = found["qkv"]
     assert all(ours)

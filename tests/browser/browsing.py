@@ -98,7 +98,7 @@ class Page:
 
 @contextmanager
 def opened(browser: Any, service: Served) -> Iterator[Page]:
-    """A fresh page; whatever it did, it asked nobody but this service, and nothing broke on it."""
+    """A fresh page that sent requests only to this service and raised no error."""
     browser.get("about:blank")
     browser.get_log("performance")
     browser.get_log("browser")

@@ -229,7 +229,7 @@ def test_hostile_text_is_shown_as_text(page: Page, service: Served, text: str) -
         ("", "at least one letter"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_with_a_sentence(page: Page, text: str, sentence: str) -> None:
+def test_input_that_cannot_be_shown_gives_an_error_message(page: Page, text: str, sentence: str) -> None:
     page.write(text)
     assert sentence in page.problem()
     assert page.output() == ""
@@ -238,7 +238,7 @@ def test_what_cannot_be_shown_is_refused_with_a_sentence(page: Page, text: str, 
     assert page.output()
 
 
-def test_fast_typing_never_shows_a_stale_answer(
+def test_fast_typing_never_shows_a_stale_output(
     page: Page, service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual, chance = Explorer.summary, random.Random(1)
@@ -301,7 +301,7 @@ def test_the_cursor_lives_in_the_address(page: Page) -> None:
     assert page.run("return document.querySelector('#station td[aria-selected=true]').dataset.row") == "2"
 
 
-def test_an_experiment_shows_its_answer_beside_the_usual_one(page: Page, service: Served) -> None:
+def test_an_experiment_shows_its_output_next_to_the_original(page: Page, service: Served) -> None:
     page.open(f"#text={quote(SENTENCE)}&station=16")
     usual = page.output()
     page.run("document.getElementById('experiments').open = true")
@@ -340,7 +340,7 @@ def test_every_experiment_is_a_switch_on_the_page(page: Page) -> None:
         assert part not in page.run("return decodeURIComponent(location.hash)")
 
 
-def test_the_alignment_follows_while_one_types(page: Page, service: Served) -> None:
+def test_the_alignment_is_updated_while_typing(page: Page, service: Served) -> None:
     page.go(text="one two three", station=16, layer=2)
     for text in ("one two seven", "one two seven nine"):
         page.write(text)
@@ -355,13 +355,13 @@ def test_the_alignment_follows_while_one_types(page: Page, service: Served) -> N
         assert quote(text).replace("%20", "+") in page.run("return location.hash")
 
 
-def test_a_link_to_a_word_that_was_said_shows_its_row(page: Page) -> None:
+def test_a_link_to_an_output_token_shows_its_row(page: Page) -> None:
     page.open(f"#text={quote(SENTENCE)}&station=16&step=3")
     assert page.run("return document.querySelector('#station td[aria-selected=true]').dataset.row") == "3"
     assert page.run("return document.querySelectorAll('#station td[aria-selected=true]').length") == 1
 
 
-def test_what_is_known_to_be_true_is_a_table_that_leads_to_the_heads(
+def test_the_ground_truth_table_links_to_the_heads(
     page: Page, service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head = {"side": "encoder", "layer": 1, "head": 2, "right": 75.0}

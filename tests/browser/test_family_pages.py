@@ -89,7 +89,7 @@ def test_the_terms_of_a_logit_add_up_to_it(browser: Any, member: tuple[str, str,
             assert page.text("#station .formulas .math").count("b") == (2 if kind == "vit" else 0)
 
 
-def test_patches_of_a_picture_are_its_pieces_and_a_masked_word_is_guessed(
+def test_patches_are_shown_as_tokens_and_a_masked_word_is_predicted(
     browser: Any, member: tuple[str, str, Served]
 ) -> None:
     kind, text, service = member
@@ -125,9 +125,7 @@ def test_cells_of_a_recurrent_model_are_those_of_an_independent_computation(
                 assert cells[place] == pytest.approx(wanted[place], abs=1e-4), (cursor, place)
 
 
-def test_a_recurrent_model_says_what_it_is_and_can_be_experimented_with(
-    browser: Any, recurrent: Served
-) -> None:
+def test_a_recurrent_model_shows_its_kind_and_supports_experiments(browser: Any, recurrent: Served) -> None:
     with opened(browser, recurrent) as page:
         page.go(text=SENTENCE, station=16)
         usual = page.output()

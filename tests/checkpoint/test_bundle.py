@@ -1,4 +1,4 @@
-"""A bundle that was saved loads equal; one that is not whole is refused with a sentence that says why."""
+"""A saved bundle loads unchanged; an incomplete one gives an error that says why."""
 
 import json
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_save_then_load_gives_equal_logits_and_translations(tmp_path: Path, posi
     before = tiny_translator(positions)
     before.save(tmp_path / "bundle")
     after = qkv.load(tmp_path / "bundle", compute_type="float32")
-    assert after.defaults == before.defaults
+    assert after._defaults == before._defaults
     assert after.model.config == before.model.config
     source, shifted = torch.tensor([[5, 9, 260, 2]]), torch.tensor([[1, 7, 8]])
     before.model.eval()
@@ -91,17 +91,17 @@ def fail_for_lack_of_space(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-def test_a_folder_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(QkvError, match=r"there is no folder .*nowhere\. Give the folder"):
         qkv.load(tmp_path / "nowhere")
 
 
-def test_a_folder_that_is_no_bundle_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_bundle_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(QkvError, match=r"is not a qkv model: it has no config\.json"):
         qkv.load(tmp_path)
 
 
-def test_a_run_that_stopped_before_it_had_a_model_is_called_one(tmp_path: Path) -> None:
+def test_the_error_for_a_run_without_a_model_says_so(tmp_path: Path) -> None:
     (tmp_path / "training").mkdir()
     with pytest.raises(QkvError, match="is not a qkv model"):
         qkv.load(tmp_path)
@@ -110,21 +110,21 @@ def test_a_run_that_stopped_before_it_had_a_model_is_called_one(tmp_path: Path) 
         qkv.load(tmp_path)
 
 
-def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_file_instead_of_a_folder_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(QkvError, match="is not a qkv model"):
         qkv.load(tmp_path / "file")
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"format": 1}', '"text"', '{"architectures": ["Marian"]}'])
-def test_the_config_of_another_tool_is_refused(tmp_path: Path, content: str) -> None:
+def test_the_config_of_another_tool_is_rejected(tmp_path: Path, content: str) -> None:
     (tmp_path / "config.json").write_text(content)
     with pytest.raises(QkvError, match="has no format and kind"):
         qkv.load(tmp_path)
 
 
 @pytest.mark.parametrize("number", [0, FORMAT + 1, "1", None])
-def test_another_format_number_is_refused_with_both_numbers(folder: Path, number: object) -> None:
+def test_the_error_for_another_format_names_both_numbers(folder: Path, number: object) -> None:
     edit_config(folder, format=number)
     with pytest.raises(
         QkvError, match=f"has bundle format {number}, but this version of qkv reads formats 1 to {FORMAT}"
@@ -132,7 +132,7 @@ def test_another_format_number_is_refused_with_both_numbers(folder: Path, number
         qkv.load(folder)
 
 
-def test_an_unknown_kind_is_refused(folder: Path) -> None:
+def test_an_unknown_kind_is_rejected(folder: Path) -> None:
     edit_config(folder, kind="oracle")
     with pytest.raises(
         QkvError, match=r"kind 'oracle', which this version of qkv does not know\. It knows translator, gpt"
@@ -147,7 +147,7 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
         qkv.load(folder)
 
 
-def test_a_changed_bit_in_the_weights_is_refused(folder: Path) -> None:
+def test_a_changed_bit_in_the_weights_is_rejected(folder: Path) -> None:
     path = folder / "model.safetensors"
     content = bytearray(path.read_bytes())
     content[-3] ^= 16
@@ -156,7 +156,7 @@ def test_a_changed_bit_in_the_weights_is_refused(folder: Path) -> None:
         qkv.load(folder)
 
 
-def test_a_tokenizer_that_does_not_fit_is_refused(folder: Path) -> None:
+def test_a_tokenizer_that_does_not_fit_is_rejected(folder: Path) -> None:
     other = Tokenizer.learn(["nothing in common"] * 3, 265)
     (folder / "tokenizer.json").write_text(other.text(), encoding="utf-8")
     with pytest.raises(QkvError, match=r"tokenizer\.json is damaged or belongs to another model"):
@@ -196,7 +196,7 @@ def test_missing_unknown_and_misshaped_weights_are_all_in_one_message(folder: Pa
         ({"languages": {"source": "en"}}, "Languages lacks target"),
     ],
 )
-def test_a_config_edited_wrongly_is_refused_with_the_place(
+def test_the_error_for_a_bad_config_names_the_setting(
     folder: Path, changes: dict[str, object], sentence: str
 ) -> None:
     edit_config(folder, **changes)

@@ -128,7 +128,7 @@ def test_json_comes_back_equal_and_stays_readable(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"a": 1} x'])
-def test_broken_json_is_a_sentence_with_the_file_in_it(tmp_path: Path, content: bytes) -> None:
+def test_the_error_for_broken_json_names_the_file(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "config.json"
     path.write_bytes(content)
     with pytest.raises(QkvError, match=r"config\.json cannot be read as JSON"):

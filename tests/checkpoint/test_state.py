@@ -47,7 +47,7 @@ def test_only_the_last_two_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_state_outlives_damaged_ones_of_later_steps(tmp_path: Path) -> None:
-    """A run whose newest states were damaged goes on from an earlier step, and keeps what it then reaches."""
+    """A run whose newest states were damaged resumes from an earlier step, and keeps its new checkpoints."""
     for step in (600, 800):
         save_state(tmp_path, state(step))
         (tmp_path / f"step-{step}" / "state.json").write_text("{}")
@@ -59,7 +59,7 @@ def test_a_state_outlives_damaged_ones_of_later_steps(tmp_path: Path) -> None:
     assert {"step-200", "step-400"} <= set(names(tmp_path))
 
 
-def test_what_was_passed_over_is_set_aside_and_does_not_count_among_the_kept(tmp_path: Path) -> None:
+def test_a_skipped_checkpoint_is_set_aside_and_not_counted(tmp_path: Path) -> None:
     for step in (10, 12, 15):
         save_state(tmp_path, state(step))
     (tmp_path / "step-15" / "state.json").write_text("{}")
@@ -71,7 +71,7 @@ def test_what_was_passed_over_is_set_aside_and_does_not_count_among_the_kept(tmp
     assert load_latest(tmp_path, RUN)[1] == []
 
 
-def test_what_the_disk_changes_silently_is_noticed_before_older_states_go(
+def test_silent_disk_corruption_is_noticed_before_older_checkpoints_are_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for step in (10, 20):
@@ -162,7 +162,7 @@ def test_a_damaged_newest_state_is_passed_over_with_a_warning(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("manifest", ["[]", "null", "7", '"text"'])
-def test_a_manifest_that_is_no_list_of_files_counts_as_damage(tmp_path: Path, manifest: str) -> None:
+def test_a_manifest_that_is_not_a_list_of_files_counts_as_damage(tmp_path: Path, manifest: str) -> None:
     for step in (10, 20):
         save_state(tmp_path, state(step))
     (tmp_path / "step-20" / MANIFEST).write_text(manifest)

@@ -124,6 +124,29 @@ def test_an_interrupted_demo_restores_the_earlier_one(earlier: Path, monkeypatch
     assert [path.name for path in earlier.parent.iterdir()] == ["demo"]
 
 
+def test_a_folder_beside_the_demo_is_not_taken_for_an_earlier_demo(
+    earlier: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    letter = earlier.with_name("demo.previous") / "letter.txt"
+    letter.parent.mkdir()
+    letter.write_text("mine")
+    with pytest.raises(SystemExit) as exit:
+        main(["demo", "--out", str(earlier)])
+    assert exit.value.code == 2
+    assert str(letter.parent) in capsys.readouterr().err
+    assert letter.read_text() == "mine"
+    assert (earlier / "model.safetensors").exists()
+
+
+@pytest.mark.usefixtures("short")
+def test_a_demo_after_a_killed_one_replaces_both(earlier: Path) -> None:
+    previous = Path(shutil.copytree(earlier, earlier.with_name("demo.previous")))
+    (earlier / "model.safetensors").unlink()
+    main(["demo", "--out", str(earlier), "--seed", "2"])
+    assert not previous.exists()
+    assert (earlier / "model.safetensors").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "target"), [("en", "de"), ("en", "es"), ("de", "en")])
 def test_the_demo_learns_the_language_and_its_pronouns(source: str, target: str, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The cache: what it keeps equals what would be computed anew, whatever the pieces and the order of rows."""
+"""The cache: cached values equal recomputed ones, for any chunks and any order of rows."""
 
 from typing import Literal
 

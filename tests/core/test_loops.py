@@ -98,7 +98,7 @@ def test_a_stack_learns_the_same_with_and_without_them(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_no_number_stays_none(value: float) -> None:
+def test_nan_stays_nan(value: float) -> None:
     """The loop of training looks for it, and skips the batch."""
     q, k, v = (some(B, H, T, K, seed=seed) for seed in (1, 2, 3))
     z = loops.short_attention(q + torch.tensor(value), k, v, None)

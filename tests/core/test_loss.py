@@ -1,4 +1,4 @@
-"""The loss in pieces equals torch's in one, in value and in gradient."""
+"""The loss computed in chunks equals torch's, in value and gradient."""
 
 import pytest
 import torch
@@ -110,7 +110,7 @@ def test_very_large_logits_stay_finite() -> None:
     assert hidden.grad.isfinite().all()
 
 
-def test_a_perfect_answer_costs_nothing_without_smoothing_and_something_with_it() -> None:
+def test_a_perfect_prediction_has_zero_loss_only_without_label_smoothing() -> None:
     hidden, targets = torch.eye(V)[:5] * 100, torch.arange(5)
     assert output_cross_entropy(hidden, torch.eye(V), targets, 0.0) < 1e-6
     assert output_cross_entropy(hidden, torch.eye(V), targets, 0.1) > 1

@@ -85,7 +85,7 @@ def test_products_are_used_while_they_are_asked_for_and_where_they_fit(fits: boo
     assert outer.used == 2
 
 
-def test_products_are_asked_for_no_longer_after_an_error() -> None:
+def test_after_an_error_the_backend_is_no_longer_used() -> None:
     with pytest.raises(RuntimeError), multiplied_by(Counting()):
         through(nn.Linear(7, 11), torch.randn(3, 8))
     assert products_for(torch.randn(3, 7)) is None

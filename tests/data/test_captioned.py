@@ -1,4 +1,4 @@
-"""Captioned pictures that people have, and a sentence for each fault in them."""
+"""Images with captions, and an error message for each fault."""
 
 import io
 import json
@@ -34,7 +34,7 @@ def test_a_folder_with_captions(tmp_path: Path) -> None:
     assert np.array_equal(found.pictures[0].transpose(1, 2, 0), PIXELS[2])
 
 
-def test_lines_of_one_file_are_captions_of_one_picture(tmp_path: Path) -> None:
+def test_several_lines_with_one_file_name_are_captions_of_one_image(tmp_path: Path) -> None:
     """Else the same picture could be in the training part and among those that were held out."""
     found = read_captioned(folder_of(tmp_path, "2.png\tone\n0.png\tsky\n2.png\tanother\n"), None, None)
     assert found.captions == [("one", "another"), ("sky",)]
@@ -89,7 +89,7 @@ def test_a_fault_in_an_array_is_named(
         read_captioned(*npz_of(tmp_path, captions, **arrays), None)
 
 
-def test_a_mark_at_the_beginning_of_captions_is_no_part_of_them(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_captions(tmp_path: Path) -> None:
     assert read_captioned(folder_of(tmp_path, "\ufeff0.png\tone\r\n"), None, None).captions == [("one",)]
     images, captions = npz_of(tmp_path, ["one", "two", "three"])
     captions.write_text("\ufeff" + captions.read_text())
@@ -124,7 +124,7 @@ def test_a_broken_archive_is_named(tmp_path: Path, fault: str) -> None:
         read_captioned(images, captions, None)
 
 
-def test_what_is_no_array_at_all_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_an_array_is_named(tmp_path: Path) -> None:
     images, captions = npz_of(tmp_path, ["one"])
     images.write_bytes(images.read_bytes()[:100])
     with pytest.raises(QkvError, match=r"cannot be read as an \.npz file"):

@@ -42,7 +42,7 @@ def test_what_is_written_as_midi_is_read_back(chorale: Chorale, tmp_path: Path) 
     assert read_midi(tmp_path / "a.mid") == chorale
 
 
-def test_what_can_be_read_is_what_can_be_sung() -> None:
+def test_tokens_and_midi_files_have_the_same_range() -> None:
     assert (notes.LOWEST, notes.HIGHEST, notes.REST, len(notes.VOICES)) == (LOWEST, HIGHEST, REST, VOICES)
 
 
@@ -107,7 +107,7 @@ def test_a_note_that_is_never_let_go_lasts_until_the_track_ends(tmp_path: Path) 
     assert read_midi(path) == [(60, REST, REST, REST)] * 3
 
 
-def test_notes_that_nobody_sings_are_moved_by_octaves_and_counted(tmp_path: Path) -> None:
+def test_notes_out_of_range_are_moved_by_octaves_and_counted(tmp_path: Path) -> None:
     held = [
         mido.Message("note_on", note=pitch, time=0) for pitch in (21, 108, 60)
     ]  # a piano's lowest and highest
@@ -117,7 +117,7 @@ def test_notes_that_nobody_sings_are_moved_by_octaves_and_counted(tmp_path: Path
     assert told == [f"{path}: 2 notes outside the range 24 to 96 moved by octaves"]
 
 
-def test_a_corrupt_midi_file_is_a_sentence_wherever_it_is_cut_or_changed(tmp_path: Path) -> None:
+def test_a_truncated_or_changed_midi_file_raises_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.mid"
     write_midi(path, CHORALE)
     whole = path.read_bytes()
@@ -141,7 +141,7 @@ def test_a_midi_file_that_lasts_for_ages_is_rejected(tmp_path: Path) -> None:
         read_midi(tmp_path / "a.mid")
 
 
-def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
+def test_midi_without_notes_raises_an_error(tmp_path: Path) -> None:
     mido.MidiFile().save(tmp_path / "a.mid")
     with pytest.raises(QkvError, match="no notes"):
         read_midi(tmp_path / "a.mid")
@@ -165,7 +165,7 @@ def test_midi_without_notes_is_a_sentence(tmp_path: Path) -> None:
         ('{"train": [[[60]]]}', "too few to train on"),
     ],
 )
-def test_a_corrupt_chorale_file_is_a_sentence(tmp_path: Path, content: str, sentence: str) -> None:
+def test_a_corrupt_chorale_file_raises_an_error(tmp_path: Path, content: str, sentence: str) -> None:
     (tmp_path / "a.json").write_text(content)
     with pytest.raises(QkvError, match=sentence):
         read_music([tmp_path / "a.json"])

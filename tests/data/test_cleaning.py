@@ -80,7 +80,7 @@ def test_a_real_mismatch_with_chinese_is_still_dropped() -> None:
     assert not survives("The animal didn't cross the street because it was too tired.", "动物。")
 
 
-def test_when_nothing_is_left_the_counts_are_said() -> None:
+def test_if_no_pair_is_left_the_error_has_the_counts() -> None:
     with pytest.raises(QkvError, match=r"All 2 sentence pairs .*1 empty, 1 too long, 0 unequal lengths"):
         clean(text(("", "a"), ("x" * 99, "y" * 99)), longest=50, ratio=3.0)
 
@@ -98,7 +98,7 @@ def test_hardly_any_real_pair_is_dropped() -> None:
 
 def test_training_and_validation_together_are_the_data_in_its_order() -> None:
     pairs = numbered(1000)
-    train, valid = hold_out(pairs, count=50, seed=1)
+    train, valid = hold_out(pairs, size="50", seed=1)
     assert (len(train), len(valid)) == (950, 50)
     order = {source: position for position, source in enumerate(pairs.source)}
     for part in (train, valid):
@@ -110,7 +110,7 @@ def test_training_and_validation_together_are_the_data_in_its_order() -> None:
 
 def test_a_source_sentence_never_stands_on_both_sides() -> None:
     pairs = text(*((f"sentence {n % 97}", f"Satz {n}") for n in range(1000)))
-    train, valid = hold_out(pairs, count=100, seed=3)
+    train, valid = hold_out(pairs, size="100", seed=3)
     assert 80 <= len(valid) <= 100
     assert not set(train.source) & set(valid.source)
 
@@ -118,9 +118,9 @@ def test_a_source_sentence_never_stands_on_both_sides() -> None:
 def test_the_split_depends_on_the_seed_and_on_nothing_else() -> None:
     pairs = numbered(500)
     backwards = ParallelText(source=pairs.source[::-1], target=pairs.target[::-1])
-    first, again = hold_out(pairs, count=20, seed=1)[1], hold_out(backwards, count=20, seed=1)[1]
+    first, again = hold_out(pairs, size="20", seed=1)[1], hold_out(backwards, size="20", seed=1)[1]
     assert sorted(first.source) == sorted(again.source)
-    assert set(first.source) != set(hold_out(pairs, count=20, seed=2)[1].source)
+    assert set(first.source) != set(hold_out(pairs, size="20", seed=2)[1].source)
 
 
 def test_the_split_is_the_same_on_every_machine() -> None:
@@ -130,31 +130,31 @@ def test_the_split_is_the_same_on_every_machine() -> None:
     least = sorted(numbered(20).source, key=lambda s: blake2b(f"7\n{s}".encode(), digest_size=16).digest())[
         :2
     ]
-    assert set(hold_out(numbered(20), count=2, seed=7)[1].source) == set(least)
+    assert set(hold_out(numbered(20), size="2", seed=7)[1].source) == set(least)
 
 
-def test_never_more_than_a_tenth_is_held_out() -> None:
-    train, valid = hold_out(numbered(59), count=1000, seed=1)
-    assert (len(train), len(valid)) == (54, 5)
+def test_a_number_of_pairs_is_at_most_a_tenth_and_a_share_is_as_given() -> None:
+    assert [len(part) for part in hold_out(numbered(59), size="1000", seed=1)] == [54, 5]
+    assert [len(part) for part in hold_out(numbered(50), size="30%", seed=1)] == [35, 15]
 
 
-def test_too_few_pairs_to_hold_out_is_said_with_the_number_and_the_cure() -> None:
-    with pytest.raises(QkvError, match=r"19 different .* Give separate validation files"):
-        hold_out(numbered(19), count=5, seed=1)
-    assert len(hold_out(numbered(20), count=5, seed=1)[1]) == 2
+def test_the_error_for_too_few_pairs_has_the_number_and_a_remedy() -> None:
+    with pytest.raises(QkvError, match=r"9 different .* Give separate validation files"):
+        hold_out(numbered(9), size="5", seed=1)
+    assert len(hold_out(numbered(10), size="5", seed=1)[1]) == 1
 
 
 def test_one_sentence_repeated_everywhere_cannot_be_held_out() -> None:
     with pytest.raises(QkvError, match="repeat the same few source sentences"):
-        hold_out(text(*(("same", f"Satz {n}") for n in range(100))), count=5, seed=1)
+        hold_out(text(*(("same", f"Satz {n}") for n in range(100))), size="5", seed=1)
 
 
 def test_a_duplicate_pair_is_counted_and_held_out_once_and_never_trained_on() -> None:
     once = numbered(200)
     twice = ParallelText(source=once.source * 2, target=once.target * 2)
     assert (count_duplicates(once), count_duplicates(twice)) == (0, 200)
-    train, valid = hold_out(twice, count=10, seed=1)
-    assert valid == hold_out(once, count=10, seed=1)[1]
+    train, valid = hold_out(twice, size="10", seed=1)
+    assert valid == hold_out(once, size="10", seed=1)[1]
     assert (len(train), len(valid), count_shared(train, valid)) == (380, 10, 0)
 
 
@@ -163,11 +163,6 @@ def test_validation_pairs_that_training_shows_are_counted() -> None:
         count_shared(numbered(5), text(("sentence 3", "Satz 3"), ("sentence 4", "anders"), ("neu", "neu")))
         == 1
     )
-
-
-def test_holding_out_nothing_is_rejected() -> None:
-    with pytest.raises(QkvError, match="hold out at least 1"):
-        hold_out(numbered(100), count=0, seed=1)
 
 
 def test_sides_of_unequal_length_cannot_be_put_together() -> None:

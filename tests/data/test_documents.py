@@ -38,13 +38,13 @@ def test_names_in_capitals_and_line_ends_of_other_systems_change_nothing(tmp_pat
         ("a.txt.gz", b"not zipped", "is not a gzip file"),
     ],
 )
-def test_a_bad_file_is_a_sentence(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+def test_a_bad_file_raises_an_error(tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(QkvError, match=sentence):
         read_documents([tmp_path / name])
 
 
-def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_file_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(QkvError, match="no file"):
         read_documents([tmp_path / "none.txt"])
 
@@ -56,7 +56,7 @@ def test_the_built_in_text_is_the_standard_library_without_its_tests() -> None:
     assert found.fingerprint() == python_source().fingerprint()
 
 
-def test_source_that_is_no_utf8_and_tests_are_passed_over(tmp_path: Path) -> None:
+def test_source_files_with_invalid_utf8_and_tests_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "test").mkdir()
     (tmp_path / "test" / "a.py").write_text("a test")
     (tmp_path / "b.py").write_bytes(b"\xfc")
@@ -96,7 +96,7 @@ def test_of_documents_that_are_too_long_to_be_held_out_whole_the_end_of_each_is(
     assert train.texts == ["0123456789" * 19] * 12
 
 
-def test_a_text_whose_end_is_blank_is_a_sentence() -> None:
+def test_text_with_a_blank_end_raises_an_error() -> None:
     documents = Documents(texts=["a line of text\n" * 9 + "\n" * 400], origin="here")
     with pytest.raises(QkvError, match="held out for validation is blank"):
         hold_out_text(documents, 0.1, 1)

@@ -33,7 +33,7 @@ def test_two_plain_files_for_each_part(tmp_path: Path) -> None:
     assert find_parts(tmp_path, "en", "fr").valid is None  # it has no val.fr
 
 
-def test_a_variant_is_read_only_when_asked_for(tmp_path: Path) -> None:
+def test_a_variant_is_read_only_on_request(tmp_path: Path) -> None:
     make(tmp_path, train__en="Raw\n", train__de="Roh\n", train__lc__en="raw\n", train__lc__de="roh\n")
     assert find_parts(tmp_path, "en", "de").train.read().source == ["Raw"]
     assert find_parts(tmp_path, "en", "de", "lc").train.read().source == ["raw"]
@@ -48,20 +48,20 @@ def test_one_file_with_both_sides_is_read_either_way_round(tmp_path: Path) -> No
     assert back.valid.read().target == ["dog"]
 
 
-def test_a_file_without_languages_in_its_name_will_do(tmp_path: Path) -> None:
+def test_a_file_name_without_languages_is_accepted(tmp_path: Path) -> None:
     make(tmp_path, train__tsv="cat\tKatze\n")
     assert find_parts(tmp_path, "en", "de").train.read().target == ["Katze"]
 
 
 @pytest.mark.parametrize("name", ["trainer", "validity", "testing"])
-def test_a_name_that_merely_begins_alike_is_no_part(tmp_path: Path, name: str) -> None:
+def test_a_file_name_with_the_same_beginning_is_not_a_part(tmp_path: Path, name: str) -> None:
     make(tmp_path, train__en="a\n", train__de="A\n")
     make(tmp_path, **{f"{name}__en": "x\n", f"{name}__de": "X\n"})
     parts = find_parts(tmp_path, "en", "de")
     assert (parts.train.name, parts.valid, parts.tests) == ("train", None, ())
 
 
-def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+def test_a_bad_folder_gives_an_error_that_names_the_problem(tmp_path: Path) -> None:
     with pytest.raises(QkvError, match="not a folder"):
         find_parts(tmp_path / "absent", "en", "de")
     make(tmp_path, train__en="a\n")
@@ -80,7 +80,7 @@ def test_a_validation_part_has_many_names(tmp_path: Path, word: str) -> None:
     assert valid.read().source == ["b"]
 
 
-def test_two_files_for_one_part_are_not_chosen_from_in_silence(tmp_path: Path) -> None:
+def test_two_files_for_one_part_raise_an_error(tmp_path: Path) -> None:
     make(
         tmp_path, train__en="a\n", train__de="A\n", val__en="b\n", val__de="B\n", dev__en="c\n", dev__de="C\n"
     )

@@ -1,4 +1,4 @@
-"""Pictures that people have: what is read, what is made to fit, and a sentence for everything else."""
+"""Image files: what is read, what is resized or converted, and an error message for everything else."""
 
 import struct
 import zlib
@@ -16,7 +16,7 @@ from qkv.errors import QkvError
 GREY, COLOUR = Form(6, 8, "grey"), Form(6, 8, "colour")
 
 
-def test_a_picture_comes_as_it_is(tmp_path: Path) -> None:
+def test_an_image_is_read_unchanged(tmp_path: Path) -> None:
     path = saved(tmp_path / "a.png")
     pixels = read_picture(path, COLOUR)
     assert pixels.shape == (3, 6, 8)
@@ -26,7 +26,7 @@ def test_a_picture_comes_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["1", "P"])
-def test_modes_that_say_the_same_in_other_words_are_read(tmp_path: Path, mode: str) -> None:
+def test_equivalent_image_modes_are_read(tmp_path: Path, mode: str) -> None:
     path = saved(tmp_path / "a.png", mode)
     form = GREY if mode == "1" else COLOUR
     wanted = np.asarray(Image.open(path).convert("L" if mode == "1" else "RGB"))
@@ -119,7 +119,7 @@ def test_a_file_that_is_truncated_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"GIF89a", b"no picture at all", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
-def test_what_is_no_picture_is_said_to_be_none(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_an_image_is_rejected(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.png").write_bytes(content)
     with pytest.raises(QkvError, match=r"a\.png (cannot be read as an image|is damaged)"):
         read_picture(tmp_path / "a.png", COLOUR)
@@ -144,7 +144,7 @@ def test_a_huge_picture_is_rejected_by_its_header(tmp_path: Path, width: int, he
         read_picture(path, COLOUR, fit=True)
 
 
-def test_hidden_copies_are_no_pictures(tmp_path: Path) -> None:
+def test_hidden_files_are_not_read_as_images(tmp_path: Path) -> None:
     """Notebooks and other systems leave copies of what is there; they would be on both sides of a split."""
     wanted = [saved(tmp_path / "a.png"), saved(tmp_path / "more" / "b.PNG")]
     saved(tmp_path / ".checkpoints" / "a-copy.png")

@@ -1,4 +1,4 @@
-"""Pictures with classes that people have: which folders are parts and which are classes, and a sentence for all else."""
+"""Labelled images: which folders are parts and which are classes, and an error message for everything else."""
 
 import gzip
 import struct
@@ -207,7 +207,7 @@ def test_a_class_may_be_called_train(tmp_path: Path) -> None:
     assert read_image_folder(tmp_path).train.classes == ("car", "plane", "train")
 
 
-def test_what_is_judged_needs_no_training_part_and_one_class_is_enough(tmp_path: Path) -> None:
+def test_evaluation_needs_no_training_part_and_one_class_is_enough(tmp_path: Path) -> None:
     known = ("cow", "cat", "dog")
     in_classes(tmp_path / "parts", "test/dog", "val/cat")
     name, part = read_evaluation_images(tmp_path / "parts", COLOUR, known)
@@ -222,7 +222,7 @@ def test_what_is_judged_needs_no_training_part_and_one_class_is_enough(tmp_path:
     assert (name, part.labels.tolist(), part.form) == ("test", [0, 0], COLOUR)
 
 
-def test_what_is_judged_must_have_classes_of_the_model(tmp_path: Path) -> None:
+def test_evaluation_images_must_have_classes_of_the_model(tmp_path: Path) -> None:
     in_classes(tmp_path, "cat", "cow")
     with pytest.raises(QkvError, match="the model has no class 'cow'"):
         read_evaluation_images(tmp_path, COLOUR, ("cat", "dog"))

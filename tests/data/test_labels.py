@@ -51,7 +51,7 @@ SCORES = "A plane.\tA jet.\t4.2\nA cat.\tA dog.\t1.0\nA man.\tA boy.\t3.5\n"
         ("one\tother\tgold", SCORES, "1,2,3"),
     ],
 )
-def test_a_first_line_that_can_only_be_names_is_no_example(
+def test_a_first_line_that_can_only_be_a_header_is_not_an_example(
     write: Write, names: str, rows: str, columns: str
 ) -> None:
     told: list[str] = []
@@ -96,7 +96,7 @@ def test_two_known_texts_are_a_pair_in_the_order_of_their_columns(write: Write) 
 
 @pytest.mark.parametrize("odd", ["nan", "4,2", "N/A", "-"])
 @pytest.mark.parametrize("line", [1, 4])
-def test_a_slip_among_numbers_makes_no_classes_of_them(write: Write, odd: str, line: int) -> None:
+def test_one_typo_among_numbers_does_not_turn_them_into_classes(write: Write, odd: str, line: int) -> None:
     rows = [f"a {number}\t{number / 4}" for number in range(9)]
     rows.insert(line - 1, f"a\t{odd}")
     found = read_labelled(write("\n".join(rows)))
@@ -123,7 +123,7 @@ def test_whole_numbers_are_names_of_classes(write: Write) -> None:
     assert not read_labelled(write("a\t0\nb\t1\n")).are_numbers()
 
 
-def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
+def test_columns_are_selected_by_number_or_name(write: Write) -> None:
     by_number = read_labelled(write("x\t5.0\tA plane.\tAn air plane.\nx\t1.5\tA\tB\tmore\n"), "3,4,2")
     assert by_number.inputs == [("A plane.", "An air plane."), ("A", "B")]
     by_name = read_labelled(write("stars\tbody\n3\tnice\n1\tbad\n"), "body,stars")
@@ -153,7 +153,7 @@ def test_columns_can_be_told_by_numbers_and_by_names(write: Write) -> None:
         ("", "", "is empty"),
     ],
 )
-def test_a_fault_is_a_sentence_with_its_line(write: Write, content: str, columns: str, says: str) -> None:
+def test_an_error_names_its_line(write: Write, content: str, columns: str, says: str) -> None:
     with pytest.raises(QkvError, match=says):
         read_labelled(write(content), columns)
 

@@ -23,7 +23,7 @@ def pairs_of(text: ParallelText) -> list[tuple[str, str]]:
 
 
 def complaint(path: Path, **languages: str) -> str:
-    """The one sentence that a person gets for this file."""
+    """The error message for this file."""
     with pytest.raises(QkvError) as caught:
         read_pairs(path, **languages)
     sentence = str(caught.value)
@@ -71,19 +71,17 @@ def test_a_file_without_text_is_rejected_as_empty(tmp_path: Path, suffix: str, c
 
 
 @pytest.mark.parametrize("name", ["no.tsv", "no.tmx", "no.jsonl.gz", "no.txt"])
-def test_a_missing_file_is_said_to_be_missing(tmp_path: Path, name: str) -> None:
+def test_the_error_for_a_missing_file_says_so(tmp_path: Path, name: str) -> None:
     assert "there is no file" in complaint(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["folder.tsv", "folder.tmx", "folder", "folder.tsv.gz"])
-def test_a_folder_is_said_to_be_a_folder(tmp_path: Path, name: str) -> None:
+def test_the_error_for_a_folder_says_so(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     assert "is a folder" in complaint(tmp_path / name)
 
 
-def test_a_file_without_permission_is_said_to_be_unreadable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_error_for_an_unreadable_file_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path / "a.tsv", "a\tb\n")
 
     def refuse(*_: object) -> None:  # chmod would not stop a test that runs as root
@@ -93,7 +91,7 @@ def test_a_file_without_permission_is_said_to_be_unreadable(
     assert "cannot be read: permission denied" in complaint(path)
 
 
-def test_any_other_fault_of_the_file_system_is_a_sentence_too(tmp_path: Path) -> None:
+def test_any_other_file_system_error_is_one_error_message(tmp_path: Path) -> None:
     assert "cannot be read" in complaint(tmp_path / f"{'x' * 300}.tsv")
 
 
@@ -103,7 +101,7 @@ def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.po"])
-def test_text_that_is_not_utf8_names_the_line_and_the_cure(tmp_path: Path, name: str) -> None:
+def test_the_error_for_invalid_utf8_names_the_line_and_a_remedy(tmp_path: Path, name: str) -> None:
     good = {"a.tsv": "a\tb", "a.jsonl": '{"source": "a", "target": "b"}', "a.po": "# comment"}[name]
     path = written(tmp_path / name, f"{good}\n{good} Käse\n".encode("latin1"))
     sentence = complaint(path)
@@ -111,7 +109,7 @@ def test_text_that_is_not_utf8_names_the_line_and_the_cure(tmp_path: Path, name:
     assert f"iconv -f latin1 -t utf-8 {path} > " in sentence
 
 
-def test_a_zipped_file_that_is_not_utf8_is_told_to_be_unzipped_first(tmp_path: Path) -> None:
+def test_the_remedy_for_invalid_utf8_in_a_gzip_file_unzips_it_first(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tsv.gz", gzip.compress("a\tKäse\n".encode("latin1")))
     assert f"gunzip -c {path} | iconv -f latin1 -t utf-8 > {tmp_path / 'a.utf8.tsv'}" in complaint(path)
 
@@ -148,7 +146,7 @@ def test_damaged_bytes_inside_a_gzip_are_rejected(tmp_path: Path) -> None:
     complaint(written(tmp_path / "a.tsv.gz", damaged))
 
 
-def test_a_plain_file_called_gz_is_said_not_to_be_gzip(tmp_path: Path) -> None:
+def test_the_error_for_a_plain_file_named_gz_says_so(tmp_path: Path) -> None:
     assert "is not a gzip file" in complaint(written(tmp_path / "a.tsv.gz", "one\teins\n"))
 
 
@@ -218,7 +216,7 @@ def test_a_bad_line_of_jsonl_is_named_by_its_number(tmp_path: Path, line: str, e
     assert expected in complaint(path)
 
 
-def test_a_language_that_jsonl_lacks_is_answered_with_those_it_has(tmp_path: Path) -> None:
+def test_the_error_for_a_language_missing_from_jsonl_lists_the_others(tmp_path: Path) -> None:
     path = written(tmp_path / "a.jsonl", '{"translation": {"en": "a", "de": "b"}}')
     assert "has no fr but de, en" in complaint(path, source_language="en", target_language="fr")
 
@@ -309,7 +307,7 @@ def test_a_tmx_with_three_languages_asks_which_two(tmp_path: Path) -> None:
     assert "de, en, fr: give the source and target" in complaint(path)
 
 
-def test_a_language_that_tmx_lacks_is_answered_with_those_it_has(tmp_path: Path) -> None:
+def test_the_error_for_a_language_missing_from_tmx_lists_the_others(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tmx", tmx(unit(en="Hi", fr="Salut"), unit(de="Hallo", fr="Salut")))
     assert "has no es. Choose the source and target languages from de, en, fr" in complaint(
         path, source_language="en", target_language="es"
@@ -347,7 +345,7 @@ def test_malformed_xml_is_named_by_its_line(tmp_path: Path) -> None:
     assert "line 1 is not valid XML" in complaint(written(tmp_path / "c.tmx", "no XML at all"))
 
 
-def test_xml_that_is_no_tmx_is_rejected(tmp_path: Path) -> None:
+def test_xml_that_is_not_tmx_is_rejected(tmp_path: Path) -> None:
     assert "starts with <html>" in complaint(written(tmp_path / "a.tmx", "<html><tu/></html>"))
 
 
@@ -388,7 +386,7 @@ def po(body: str, plurals: int = 2) -> str:
     return HEADER.format(plurals=plurals) + body
 
 
-def test_po_entries_are_pairs_and_the_header_is_none(tmp_path: Path) -> None:
+def test_po_entries_are_pairs_and_the_header_is_skipped(tmp_path: Path) -> None:
     body = '#: main.c:3\nmsgctxt "menu"\nmsgid "Open"\nmsgstr "Öffnen"\nmsgid "Close"\nmsgstr "Schließen"\n'
     assert pairs_of(read_pairs(written(tmp_path / "a.po", po(body)))) == [
         ("Open", "Öffnen"),

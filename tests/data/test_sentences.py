@@ -76,7 +76,7 @@ def test_documents_of_one_sentence_are_held_out_where_there_are_no_others() -> N
     assert (len(train.documents), len(valid.documents)) == (36, 4)
 
 
-def test_too_little_text_is_a_sentence(tmp_path: Path) -> None:
+def test_too_little_text_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(QkvError, match="too few to hold some out"):
         hold_out_prose(Prose(documents=[["One.", "Two."]], origin="here"), 0.1, seed=1)
     (tmp_path / "a.txt").write_text("123\n456\n")

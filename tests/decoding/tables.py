@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.decoding.arrays import Array, Arrays, arrays_for, arrays_of
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 
 START, END = 0, 1
 BOTH = [arrays_for(None), arrays_for("cpu")]

@@ -1,4 +1,4 @@
-"""NumPy and torch decode alike, and decoding with NumPy needs no torch."""
+"""NumPy and torch give the same decoding results, and decoding with NumPy needs no torch."""
 
 import subprocess
 import sys
@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from tables import BOTH, in_both
 
 from qkv.decoding.arrays import Array, Arrays, arrays_of
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.constraints import MustContain
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import Forbidden, NoRepeat, NotEmpty, Prefixes, RepetitionPenalty, Rule
 from qkv.decoding.sampling import Sampling, sample
-from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
+from qkv.decoding.step import Ensemble, Step, Without
 
 VOCAB, START, END, ROWS, LIMIT = 3_000, 0, 1, 4, 25
 both = pytest.mark.parametrize("arrays", BOTH)
@@ -142,7 +144,8 @@ import numpy as np
 import qkv.decoding, qkv.data.batching, qkv.text.avoid, qkv.text.whole_characters
 for module in pkgutil.iter_modules(qkv.decoding.__path__, "qkv.decoding."):
     importlib.import_module(module.name)
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.rules import NoRepeat
 from qkv.decoding.sampling import Sampling, sample
 

@@ -11,9 +11,10 @@ from torch import Tensor
 from qkv.core.pairs import TranslationStep
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.arrays import Array, Arrays, arrays_for, arrays_of
-from qkv.decoding.beam import Beam, beam_search, paper_penalty, power_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty, power_penalty
 from qkv.decoding.greedy import greedy
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.model import Translator
 

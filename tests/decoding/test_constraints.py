@@ -1,4 +1,4 @@
-"""Phrases that must be said are said: whole, before the end, and where they cost least."""
+"""Required phrases occur: complete, before the end, and where they cost least."""
 
 from itertools import product
 
@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from tables import BOTH, END, START, TableStep, in_both, log_probability_after
 
 from qkv.decoding.arrays import Arrays
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.constraints import MustContain, interleave_levels
 from qkv.decoding.greedy import greedy
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 
 VOCAB = 7
 ANYWHERE = [True] * VOCAB

@@ -1,4 +1,4 @@
-"""What may be said next: each rule against a check of every answer by hand."""
+"""Rules for the next token, each compared with an exhaustive check."""
 
 from itertools import pairwise
 
@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from tables import BOTH, END, START, TableStep, in_both
 
 from qkv.decoding.arrays import Arrays
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.greedy import greedy
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import (
     FORBIDDEN,
     Forbidden,
@@ -22,7 +24,7 @@ from qkv.decoding.rules import (
     TakeTurns,
     under,
 )
-from qkv.decoding.step import Ensemble, Hypothesis
+from qkv.decoding.step import Ensemble
 from qkv.text.avoid import stack_tables
 
 VOCAB, SENTENCES = 6, list(range(30))

@@ -9,8 +9,8 @@ from tables import END, START, TableStep, in_both
 
 from qkv.decoding.arrays import Arrays
 from qkv.decoding.greedy import greedy
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.sampling import Draw, Sampling, narrowed, sample, uniform
-from qkv.decoding.step import Hypothesis
 
 VOCAB = 6
 SENTENCES = list(range(20))

@@ -1,4 +1,4 @@
-"""The engine says what the reference path says: every variant, step by step, under reordering, and by its own search."""
+"""The engine gives the output of the reference: every variant, step by step, after reordering, and in its own search."""
 
 from dataclasses import replace
 from itertools import chain
@@ -11,11 +11,13 @@ import torch
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import CrossHeads
 from qkv.decoding.arrays import arrays_for, to_numpy
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.greedy import greedy
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import NotEmpty
 from qkv.decoding.sampling import Sampling, sample
-from qkv.decoding.step import Hypothesis, Step, Without
+from qkv.decoding.step import Step, Without
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.reference.translator import NumpyTranslator
 from qkv.engine.rounding import Floats
@@ -214,7 +216,7 @@ def test_a_search_records_the_attention_of_reading_its_hypotheses_again(
                 np.testing.assert_allclose(each.attention, again, atol=1e-6)
 
 
-def test_decoding_with_chance_works_on_its_steps() -> None:
+def test_sampling_works_on_its_steps() -> None:
     model = translator(CONFIG)
     found, wanted = (
         sample(each.begin(SOURCES), ours(START_IDS), END, ours(LIMITS), Sampling(temperature=0.7), [1, 2, 3])

@@ -1,4 +1,4 @@
-"""The engine of a language model says what the model says: read whole or bit by bit, past its context, by any search."""
+"""The engine gives the output of the language model: read at once or in parts, past its context, with any search."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,8 @@ import torch
 
 from qkv.core.stack_config import StackConfig
 from qkv.decoding.arrays import arrays_for, to_numpy
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, paper_penalty
 from qkv.decoding.greedy import greedy
 from qkv.decoding.rules import NoRepeat, TakeTurns
 from qkv.decoding.sampling import Sampling, sample
@@ -116,7 +117,7 @@ def test_more_than_is_read_at_once_is_the_same() -> None:
 
 @every_variant
 @torch.inference_mode()
-def test_greedy_beam_and_chance_under_rules_find_the_same(config: GPTConfig) -> None:
+def test_greedy_beam_and_sampling_with_rules_give_the_same_output(config: GPTConfig) -> None:
     model = gpt(config)
 
     def all_ways(each: Any) -> list[Any]:

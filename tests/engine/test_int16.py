@@ -195,7 +195,9 @@ def test_it_is_measured_once_and_then_known(
     assert len(asked) == 3, "so is what an earlier version has written, which does not say when"
 
 
-def test_a_no_is_tried_again_after_a_day_and_a_yes_after_a_month(tmp_path: Path) -> None:
+def test_a_negative_int16_decision_expires_after_a_day_and_a_positive_one_after_a_month(
+    tmp_path: Path,
+) -> None:
     path, day = tmp_path / "gain.json", 86_400
     for measured, days in ((1.0, 1), (1.5, 30)):
         path.write_text(json.dumps({"gain": measured, "measured": 5 * day}))
@@ -214,7 +216,7 @@ def test_time_that_other_programs_take_does_not_count_in_a_trial() -> None:
     assert int16.seconds_of(Waiting(few.dtype, few.dtype), few, few, few) < 0.1
 
 
-def test_rows_that_are_sure_and_rows_that_are_not_have_the_gradients_of_the_loss() -> None:
+def test_confident_and_unconfident_rows_have_the_gradients_of_the_loss() -> None:
     """A softmax has a few large numbers and very many small ones that matter together."""
     vocab, width, rows = 1_500, 32, 600
     words = random(vocab, width, 13)
@@ -236,7 +238,7 @@ def test_rows_that_are_sure_and_rows_that_are_not_have_the_gradients_of_the_loss
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_rare_words_are_pushed_down_as_much_as_in_float32(smoothing: float) -> None:
-    """A rare word is a target once, and hardly likely in all other rows: that must not be rounded away beside it."""
+    """A rare word is a target once, and very unlikely in all other rows: those small gradients must not be rounded away."""
     vocab, rows = 8_000, 512
     frequency = 1 / torch.arange(1, vocab + 1)
     words, hidden = random(vocab, 8, 15) / 3, random(rows, 8, 16)

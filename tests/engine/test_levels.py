@@ -1,4 +1,4 @@
-"""The library of a wheel has a level for every kind of processor, and all of them translate alike."""
+"""The library of a wheel has a level for every kind of processor, and all of them give the same translations."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The compiled part is built once, whoever else builds it, and anew when its file is damaged."""
+"""The engine is compiled once, also if several processes start it, and again if its file is damaged."""
 
 import errno
 import os

@@ -144,7 +144,7 @@ def test_without_a_folder_that_can_be_written_the_model_runs(
     assert "cannot be stored" in caplog.text
 
 
-def test_broken_weights_are_refused_and_never_stored(bundle: Path, folder: Path) -> None:
+def test_non_finite_weights_are_rejected_and_never_stored(bundle: Path, folder: Path) -> None:
     weights = dict(StoredArrays(bundle))
     weights["decoder.blocks.0.attention.sublayer.query.weight"][3, 3] = np.nan
     write_arrays(bundle, weights)

@@ -9,7 +9,7 @@ from qkv.evaluation.alignment import Dictionary, alignment_error, copied_words
 from qkv.text.words import WORDS_AND_MARKS
 
 
-def test_the_error_is_what_is_missing_and_what_is_too_much() -> None:
+def test_the_alignment_error_counts_missing_and_extra_links() -> None:
     assert alignment_error([[(0, 0), (1, 1)]], [[(0, 0), (1, 1)]]) == 0
     assert alignment_error([[(0, 1)]], [[(0, 0)]]) == 100
     assert alignment_error([[(0, 0)]], [[(0, 0), (1, 1)]]) == pytest.approx(100 / 3)
@@ -46,7 +46,7 @@ def test_on_a_built_in_language_the_dictionary_prefers_the_gold_links() -> None:
     assert alignment_error(found, gold) < 40
 
 
-def test_words_that_are_copied_stand_on_both_sides() -> None:
+def test_copied_words_are_aligned_with_themselves() -> None:
     texts = [
         ("Tom saw a film", "Tom sah einen Film"),
         ("the hand", "die Hand"),

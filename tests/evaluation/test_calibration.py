@@ -52,7 +52,7 @@ def hypotheses(sentences: int, quality: float, seed: int = 4) -> Examples:
     )
 
 
-def test_the_fit_finds_what_the_data_were_made_with() -> None:
+def test_the_fit_recovers_the_parameters_that_generated_the_data() -> None:
     learned = fit(*made_up(20_000))
     assert learned.weights[0] == pytest.approx(-3, abs=0.2)
     assert learned.weights[1] == pytest.approx(0, abs=0.02)
@@ -69,7 +69,7 @@ def test_held_out_probabilities_are_calibrated_and_others_are_not() -> None:
     assert apart > 0.85
 
 
-def test_noise_is_not_believed() -> None:
+def test_noise_gets_no_weight() -> None:
     generator = torch.Generator().manual_seed(3)
     x = torch.randn(2_000, 3, generator=generator, dtype=torch.float64)
     good = (torch.rand(2_000, generator=generator) < 0.3).double()
@@ -78,7 +78,7 @@ def test_noise_is_not_believed() -> None:
     assert auc(believed, good) == pytest.approx(0.5, abs=0.06)
 
 
-def test_where_nearly_all_are_good_their_share_is_all_that_is_said() -> None:
+def test_if_nearly_all_are_good_the_confidence_is_their_share() -> None:
     x = torch.tensor([[float(row), 1.0] for row in range(98)], dtype=torch.float64)
     good = torch.tensor([row != 5 for row in range(98)], dtype=torch.float64)
     learned = fit(x, good)
@@ -87,7 +87,7 @@ def test_where_nearly_all_are_good_their_share_is_all_that_is_said() -> None:
     assert auc(torch.ones(3), torch.ones(3)) is None
 
 
-def test_the_error_is_what_was_said_less_what_came_true() -> None:
+def test_the_calibration_error_compares_confidence_with_accuracy() -> None:
     said = torch.tensor([0.2] * 10 + [0.9] * 10, dtype=torch.float64)
     true = torch.tensor([1.0] * 2 + [0.0] * 8 + [1.0] * 5 + [0.0] * 5, dtype=torch.float64)
     assert calibration_error(said, true) == pytest.approx(0.2, abs=0.21)
@@ -104,7 +104,7 @@ def test_no_probability_is_beyond_what_the_sentences_support(quality: float) -> 
 
 
 def test_a_likelier_hypothesis_never_gets_a_lower_confidence() -> None:
-    """Not even where the validation set says so of one feature."""
+    """Even if one feature of the validation set suggests it."""
     examples = hypotheses(100, 0.0)
     examples = replace(examples, features=examples.features * torch.tensor([1.0, -1.0]))
     assert fit(examples.features, examples.good).weights[1] < 0
@@ -116,7 +116,7 @@ def test_a_likelier_hypothesis_never_gets_a_lower_confidence() -> None:
     assert learned.weights[0] > 0
 
 
-def test_worse_hypotheses_teach_what_a_bad_one_looks_like_where_the_best_are_nearly_all_good() -> None:
+def test_worse_hypotheses_calibrate_a_model_whose_best_ones_are_nearly_all_good() -> None:
     examples = hypotheses(300, 3.0)
     best = examples.where(examples.best)
     assert best.good.mean().item() > 0.95

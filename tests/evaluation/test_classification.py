@@ -16,7 +16,7 @@ def test_a_rare_class_counts_as_much_as_a_common_one_in_macro_f1() -> None:
     assert macro_f1(["a", "b", "b", "a"], ["a", "b", "a", "a"]) == pytest.approx((4 / 5 + 2 / 3) / 2)
 
 
-def test_what_is_equal_shares_the_mean_of_its_ranks() -> None:
+def test_ties_share_the_mean_of_their_ranks() -> None:
     assert ranks([3.0, 1.0, 3.0, 2.0]).tolist() == [3.5, 1.0, 3.5, 2.0]
 
 
@@ -29,7 +29,7 @@ def test_pearson_is_one_on_a_line_and_spearman_on_any_rising_curve() -> None:
     assert spearman(x, curve[::-1]) == pytest.approx(-1.0)
 
 
-def test_a_correlation_with_what_never_changes_is_no_number() -> None:
+def test_a_correlation_with_a_constant_is_undefined() -> None:
     assert math.isnan(pearson([1.0, 2.0], [3.0, 3.0]))
     assert round_or_none(pearson([1.0, 2.0], [3.0, 3.0])) is None
     assert round_or_none(pearson([1.0, 2.0], [3.0, 5.0])) == 1.0

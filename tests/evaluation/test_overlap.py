@@ -68,7 +68,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert np.array_equal(found.pairs, SEEN.pairs)
 
 
-def test_a_bundle_without_the_file_has_nothing_to_say(tmp_path: Path) -> None:
+def test_a_bundle_without_fingerprints_reports_no_overlap(tmp_path: Path) -> None:
     assert read_seen(tmp_path) is None
 
 

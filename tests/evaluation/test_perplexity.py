@@ -7,7 +7,7 @@ import pytest
 from qkv.evaluation.perplexity import TextLoss
 
 
-def test_the_units_are_shares_of_one_number() -> None:
+def test_all_units_are_derived_from_one_loss() -> None:
     facts = TextLoss.of(["zwei", " Wörter"], nats=12 * math.log(2), tokens=4).to_dict()
     assert facts == {
         "tokens": 4,
@@ -20,7 +20,7 @@ def test_the_units_are_shares_of_one_number() -> None:
     }
 
 
-def test_a_perplexity_beyond_all_numbers_is_none() -> None:
+def test_an_infinite_perplexity_is_none() -> None:
     facts = TextLoss.of(["word"], nats=1e4, tokens=10).to_dict()
     assert facts["perplexity_per_word"] is None
     assert facts["bits_per_byte"] == pytest.approx(1e4 / 4 / math.log(2), rel=1e-6)

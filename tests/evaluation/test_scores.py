@@ -70,7 +70,7 @@ def test_an_interval_holds_its_score_and_never_leaves_the_scale() -> None:
             assert score.interval.samples == SAMPLES
 
 
-def test_a_second_reference_raises_bleu_and_the_signature_tells_it() -> None:
+def test_a_second_reference_raises_bleu_and_is_in_the_signature() -> None:
     scorer = Scorer.make()
     one, two = (
         scorer.score(HYPOTHESES, OTHER_REFERENCES),
@@ -82,7 +82,7 @@ def test_a_second_reference_raises_bleu_and_the_signature_tells_it() -> None:
     assert two.chrf.signature.startswith("nrefs:2|")
 
 
-def test_an_exact_match_is_one_with_any_reference_white_space_around_it_aside() -> None:
+def test_an_exact_match_equals_any_reference_apart_from_surrounding_white_space() -> None:
     assert Scorer.make().score(["a b ", "c", "D"], ["x", "c", "d"], ["a b", "y", "z"]).exact_match == 200 / 3
     assert Scorer.make(lowercase=True).score(["a b", "c", "D"], ["x", "y", "d"]).exact_match == 100 / 3
 
@@ -107,7 +107,7 @@ def test_a_test_set_too_large_for_memory_gets_fewer_samples() -> None:
     ]
 
 
-def test_done_is_told_of_every_measure() -> None:
+def test_done_is_called_for_every_measure() -> None:
     told: list[int] = []
     Scorer.make().score_fully(HYPOTHESES, REFERENCES, done=told.append)
     assert told == [1, 1, 1]
@@ -129,7 +129,7 @@ def test_what_cannot_be_scored_is_rejected(
         Scorer.make().score(hypotheses, *references)
 
 
-def test_translations_of_which_most_are_wholly_wrong_have_intervals_too() -> None:
+def test_mostly_wrong_translations_have_intervals() -> None:
     """sacrebleu's own way to an interval fails here, for 0 and other scores are numbers of two kinds."""
     scores = Scorer.make().score_fully(["xyz"] * 59 + ["one"], ["two"] * 59 + ["one"])
     assert scores.chrf.interval is not None

@@ -1,4 +1,4 @@
-"""A difference is called clear only where the test can tell it from chance."""
+"""A difference is called clear only if the test finds it significant."""
 
 import random
 
@@ -38,7 +38,7 @@ def test_identical_systems_differ_by_nothing_and_not_significantly() -> None:
         assert each.meaning("A", "B") == f"A and B have the same {each.measure}."
 
 
-def test_a_much_better_system_is_told_apart_by_every_measure_in_both_directions() -> None:
+def test_a_much_better_system_differs_significantly_by_every_measure_in_both_directions() -> None:
     good, bad = with_faults(0.05, seed=1), with_faults(0.4, seed=2)
     for each in differences(good, bad).values():
         assert each.gain > 0
@@ -50,7 +50,7 @@ def test_a_much_better_system_is_told_apart_by_every_measure_in_both_directions(
         assert each.meaning("A", "B").startswith(f"B is better than A by {abs(each.difference):.2f} ")
 
 
-def test_systems_of_equal_quality_are_told_apart_about_once_in_twenty() -> None:
+def test_equal_systems_differ_significantly_about_once_in_twenty() -> None:
     """By BLEU, over pairs of systems with faults at the same rate; the level of 0.05 would find six of these 80."""
     metric = Scorer.make().metrics()["bleu"]
     found = [
@@ -64,7 +64,7 @@ def test_systems_of_equal_quality_are_told_apart_about_once_in_twenty() -> None:
 
 
 @pytest.mark.parametrize(("p_value", "clear"), [(0.024, True), (0.026, False), (None, False)])
-def test_clear_is_below_the_level_that_counts_both_sides(p_value: float | None, clear: bool) -> None:
+def test_a_difference_is_clear_below_the_two_sided_level(p_value: float | None, clear: bool) -> None:
     assert Difference(measure="BLEU", model=2.0, against=1.0, p_value=p_value).clear is clear
 
 

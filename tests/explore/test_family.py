@@ -38,7 +38,7 @@ def test_so_it_is_in_every_experiment(opened: tuple[Explorer, TraceQuery], name:
         assert np.isfinite(trace[f"{side}.0.attention.masked"]).all()
 
 
-def test_the_page_is_told_what_there_is(opened: tuple[Explorer, TraceQuery]) -> None:
+def test_the_summary_lists_sides_names_and_attention(opened: tuple[Explorer, TraceQuery]) -> None:
     explorer, query = opened
     told = explorer.summary(query)
     [side] = told["sides"]
@@ -48,7 +48,7 @@ def test_the_page_is_told_what_there_is(opened: tuple[Explorer, TraceQuery]) -> 
     assert explorer.info()["examples"]
 
 
-def test_a_page_cannot_ask_for_pictures_of_its_own(tmp_path: Path) -> None:
+def test_the_page_can_request_only_the_given_images(tmp_path: Path) -> None:
     from qkv.errors import QkvError
 
     text = save_vit(tmp_path / "model")

@@ -48,7 +48,7 @@ def test_there_is_no_script_or_style_in_the_html() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES[1:])
-def test_the_languages_say_the_same_things(language: str) -> None:
+def test_all_languages_have_the_same_keys(language: str) -> None:
     english, other = words("en"), words(language)
     assert english.keys() == other.keys()
     for key, text in english.items():
@@ -56,7 +56,7 @@ def test_the_languages_say_the_same_things(language: str) -> None:
         assert other[key].strip()
 
 
-def test_every_text_that_the_page_asks_for_is_there_and_no_other() -> None:
+def test_the_page_uses_every_text_and_no_missing_one() -> None:
     source = code() + (PAGE / "index.html").read_text(encoding="utf-8")
     asked = set(re.findall(r'\bt\("([^"]+)"', source)) | set(
         re.findall(r'data-t(?:-label)?="([^"]+)"', source)

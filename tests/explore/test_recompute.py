@@ -28,7 +28,7 @@ def test_every_number_of_a_trace_is_found_again(norm: str, positions: str) -> No
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh", "swish"])
-def test_so_it_is_with_every_activation(activation: str) -> None:
+def test_every_activation_is_recomputed(activation: str) -> None:
     assert check(trace(random_translator(activation=activation), SENTENCE)).largest < 1e-4
 
 

@@ -1,4 +1,4 @@
-"""The service as a stranger meets it: right answers, refusals in one sentence, and nobody let in who should not be."""
+"""The HTTP service: correct responses, one error message per fault, and no access for other hosts."""
 
 import http.client
 import json
@@ -60,7 +60,7 @@ def test_the_same_view_comes_for_every_checkpoint(service: Served) -> None:
     assert len(told["states"]) == 3
 
 
-def test_every_answer_has_the_headers_that_keep_a_page_safe(service: Served) -> None:
+def test_every_response_has_the_security_headers(service: Served) -> None:
     for path in ("/", "/page/main.js", "/api/explore/info", "/nowhere"):
         _, _, headers = ask(service, "GET", path)
         policy = headers["content-security-policy"]
@@ -69,7 +69,7 @@ def test_every_answer_has_the_headers_that_keep_a_page_safe(service: Served) -> 
         assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_so_has_an_answer_that_something_broke(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_responses_have_the_same_headers(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Explorer) -> dict[str, Any]:
         raise ZeroDivisionError("a secret of the program")
 
@@ -102,7 +102,7 @@ def test_so_has_an_answer_that_something_broke(service: Served, monkeypatch: pyt
         ("GET", "/api/explore/truth", None, 422, "built-in languages"),
     ],
 )
-def test_a_mistake_is_one_sentence_with_the_right_status(
+def test_a_bad_request_gets_one_error_message_with_the_right_status(
     service: Served, method: str, path: str, body: Any, status: int, part: str
 ) -> None:
     found, told, _ = ask(service, method, path, body)
@@ -111,7 +111,7 @@ def test_a_mistake_is_one_sentence_with_the_right_status(
     assert "\n" not in told["error"]
 
 
-def test_a_form_of_another_page_is_not_taken(service: Served) -> None:
+def test_a_form_from_another_page_is_rejected(service: Served) -> None:
     status, told, _ = ask(
         service, "POST", TRACE, {"query": {"text": "one"}}, **{"content-type": "text/plain"}
     )
@@ -120,14 +120,14 @@ def test_a_form_of_another_page_is_not_taken(service: Served) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.nip.io:80"])
-def test_a_name_that_is_not_of_this_machine_is_not_answered(service: Served, host: str) -> None:
+def test_a_foreign_host_name_is_rejected(service: Served, host: str) -> None:
     status, told, _ = ask(service, "GET", "/api/explore/info", host=host)
     assert status == 403
     assert "this machine" in told["error"]
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1", "[::1]:80", "LOCALHOST"])
-def test_names_of_this_machine_are(service: Served, host: str) -> None:
+def test_local_host_names_are_accepted(service: Served, host: str) -> None:
     assert ask(service, "GET", "/api/explore/info", host=host)[0] == 200
 
 
@@ -140,7 +140,7 @@ def test_names_of_this_machine_are(service: Served, host: str) -> None:
         ("0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]", ["[::1]"], ["example.org"]),
     ],
 )
-def test_a_page_answers_to_the_address_that_is_said(
+def test_the_page_is_served_at_the_printed_address(
     given: str, address: str, answered: list[str], refused: list[str]
 ) -> None:
     hosts = accepted_hosts(given)
@@ -177,7 +177,7 @@ def test_the_page_and_info_are_served_while_a_trace_is_computed(
         assert job.result(30)[0] == 200
 
 
-def test_one_is_computed_two_wait_and_the_rest_are_told_to_come_again(
+def test_one_request_is_computed_two_wait_and_the_rest_get_status_429(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began, go_on = threading.Event(), threading.Event()

@@ -19,7 +19,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_what_a_model_is_is_told(folder: Path) -> None:
+def test_info_describes_the_model_to_the_page(folder: Path) -> None:
     told = Explorer(folder).info()
     assert told["model"] == "model"
     assert told["checkpoints"] == list(STEPS)
@@ -42,7 +42,7 @@ def test_the_same_query_is_computed_once_and_old_ones_are_forgotten(
     assert TraceQuery(text=SENTENCE) not in explorer.traces
 
 
-def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
+def test_an_earlier_checkpoint_gives_its_own_output(folder: Path) -> None:
     explorer = Explorer(folder)
     told = explorer.evolve(TraceQuery(text=SENTENCE), "decoder.1.cross_attention.weights")
     assert [state["checkpoint"] for state in told["states"]] == [*STEPS, None]
@@ -64,11 +64,11 @@ def test_an_earlier_checkpoint_says_something_of_its_own(folder: Path) -> None:
         {"text": "one", "experiment": {"no_soup": True}},
     ],
 )
-def test_a_query_that_makes_no_sense_is_one_sentence(values: dict[str, object]) -> None:
+def test_an_invalid_query_gives_one_error_message(values: dict[str, object]) -> None:
     with pytest.raises(QkvError, match=r"^the request"):
         from_dict(TraceQuery, values, "the request")
 
 
-def test_more_than_48_pieces_are_rejected(folder: Path) -> None:
+def test_more_than_48_tokens_are_rejected(folder: Path) -> None:
     with pytest.raises(QkvError, match="at most 48 can be traced"):
         Explorer(folder).trace(TraceQuery(text="seven " * 60))

@@ -1,4 +1,4 @@
-"""What is measured of the heads is what it says: heads made by hand get the score that they deserve."""
+"""The scores of heads are correct: hand-made heads get known scores."""
 
 from dataclasses import replace
 from itertools import product
@@ -70,17 +70,17 @@ def test_a_model_of_ours_can_be_measured() -> None:
     from explorable import random_translator
 
     translator = random_translator(languages=("en", "de"))
-    translator.defaults = replace(translator.defaults, max_source_length=100)
+    translator._defaults = replace(translator._defaults, max_source_length=100)
     told = truth.measure_heads(translator, lambda count: None, 6)
     assert len(told["reference"]) == 3 * (2 + 3)
     assert len(told["alignment"]) == 3 * 3
 
 
-def test_of_a_recurrent_model_the_alignment_is_measured_and_nothing_is_said_of_references() -> None:
+def test_a_recurrent_model_is_scored_on_alignments_but_not_on_references() -> None:
     from explorable import random_recurrent
 
     translator = random_recurrent(languages=("en", "de"))
-    translator.defaults = replace(translator.defaults, max_source_length=100)
+    translator._defaults = replace(translator._defaults, max_source_length=100)
     told = truth.measure_heads(translator, lambda count: None, 6)
     assert [(each["layer"], each["head"]) for each in told["alignment"]] == [(0, 0), (0, 1), (0, 2)]
     assert all(0 <= each["error"] <= 100 for each in told["alignment"])

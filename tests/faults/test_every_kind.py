@@ -1,4 +1,4 @@
-"""The promise holds for every kind of model: a run that is cut off in the middle ends as one that never was.
+"""For every kind of model, an interrupted run ends like an uninterrupted one.
 
 Kills at any instant, and what the disk holds after them, are tried with the translator; all kinds share that code.
 What a kind brings itself is its data, whose order and noise must be functions of the seed, and its files.

@@ -35,7 +35,7 @@ def operations(tmp_path_factory: pytest.TempPathFactory) -> list[Operation]:
     return noted(tmp_path_factory.mktemp("noted") / "run")[1]
 
 
-def test_a_save_is_made_of_what_the_protocol_says(operations: list[Operation]) -> None:
+def test_a_save_makes_the_calls_of_the_protocol(operations: list[Operation]) -> None:
     names = [f"{each.name} {each.target or each.path}" for each in operations]
     files = ["model.safetensors", "optimiser.safetensors", "state.json", "MANIFEST.json"]
     written = [f"{name} .tmp-step-{NEW}/{file}" for file in files for name in ("create", "write", "fsync")]
@@ -97,7 +97,7 @@ def test_a_real_kill_in_every_call_of_a_save(operations: list[Operation], tmp_pa
 
 
 def violations(before: SimulatedDisk, operations: list[Operation], folder: Path, tries: int) -> list[str]:
-    """Where, after a power cut, there is no whole state; or not the new one, though its save had returned."""
+    """Calls after which a power cut leaves no complete checkpoint, or not the new one although its save had returned."""
     returned = max(
         number for number, each in enumerate(operations, 1) if each.name != "unlink" and each.name != "rmdir"
     )

@@ -1,4 +1,4 @@
-"""Published weights find their places, or it is said in one message which do not."""
+"""All published weights are used, or one message lists those that are not."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def weights(kind: Any = BertModel, **more: Any) -> dict[str, Tensor]:
     return {name: tensor.clone() for name, tensor in model.state_dict().items()}
 
 
-def test_missing_left_over_and_wrongly_shaped_weights_are_told_at_once() -> None:
+def test_missing_unexpected_and_misshapen_weights_are_in_one_message() -> None:
     given = weights()
     given["encoder.layer.0.attention.self.extra.weight"] = torch.zeros(2)
     del given["embeddings.LayerNorm.bias"]
@@ -103,10 +103,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_folder_becomes_a_bert_with_the_mean_of_its_places(folder: Path) -> None:
+def test_an_imported_bert_uses_mean_pooling(folder: Path) -> None:
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.max_length, model.defaults.normalized) == (
+    assert (model._defaults.pooling, model._defaults.max_length, model._defaults.normalized) == (
         "mean",
         16,
         True,
@@ -127,7 +127,7 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 9})
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.max_length, model.defaults.normalized) == (
+    assert (model._defaults.pooling, model._defaults.max_length, model._defaults.normalized) == (
         "first",
         9,
         False,

@@ -1,4 +1,4 @@
-"""A translator written for CTranslate2 says there what it says here."""
+"""A translator exported to CTranslate2 gives the same output."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What CTranslate2 says of what we write for it."""
+"""CTranslate2 gives the same output for exported models."""
 
 import shutil
 from dataclasses import replace
@@ -42,7 +42,9 @@ def bundle(folder: Path, **how: Any) -> Path:
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("positions", ["interleaved", "halves", "learned", "rotary"])
-def test_translators_of_every_layout_say_the_same_there(norm: str, positions: str, tmp_path: Path) -> None:
+def test_translators_of_every_layout_give_the_same_output_in_ctranslate2(
+    norm: str, positions: str, tmp_path: Path
+) -> None:
     model = bundle(tmp_path / "model", norm=norm, positions=positions)
     exported = export_to_ctranslate2(model, tmp_path / "out", lines=mixed_lines(4, 5))
     assert exported.proof.difference < 1e-5
@@ -90,7 +92,7 @@ def test_what_it_cannot_run_is_rejected_by_name(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_an_opus_model_never_says_its_padding_there_however_it_is_asked(tmp_path: Path) -> None:
+def test_an_opus_model_never_outputs_padding_in_ctranslate2(tmp_path: Path) -> None:
     model = write_marian(tmp_path / "published")
     with torch.no_grad():
         model.final_logits_bias[0, -1] = 30.0  # if it could be said, it would be

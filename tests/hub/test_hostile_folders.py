@@ -37,8 +37,8 @@ USES: dict[str, Callable[[Any], Any]] = {
     "gpt2": lambda model: model.generate("the dog"),
     "openai-gpt": lambda model: model.generate("the dog"),
     "bert": lambda model: model.embed(["the dog"]),
-    "classes": lambda model: model.classify([("the dog",) * (2 if model.defaults.pairs else 1)]),
-    "vit": lambda model: model.probabilities(np.zeros((1, 3, 12, 12), dtype=np.uint8)),
+    "classes": lambda model: model.classify([("the dog",) * (2 if model._defaults.pairs else 1)]),
+    "vit": lambda model: model._probabilities(np.zeros((1, 3, 12, 12), dtype=np.uint8)),
 }
 BAD = [
     None, True, False, [], {}, [[]], [None, "x"], {"x": 1}, "", "x", "\ud800", "../x", -1, 0, 1, 2, 3, 10**7, 2**31, 2**70,
@@ -80,7 +80,7 @@ def changed(value: Any, path: tuple[Any, ...], new: Any, remove: bool) -> Any:
 
 
 def refused_or_the_same(name: str, folder: Path, *, by_transformers: bool) -> str | None:
-    """The sentence of the refusal; nothing is written with it. What is written can be used, or says why not."""
+    """The error message, in which case nothing is written. What is written can be used, or says why not."""
     out = folder.parent / "out"
     with pytest.MonkeyPatch.context() as patch:
         if not by_transformers:
@@ -125,7 +125,7 @@ def tried(times: int) -> Any:
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data())
 @tried(20)
-def test_a_changed_value_in_any_file_is_a_sentence_or_changes_nothing(
+def test_a_changed_value_in_any_file_is_an_error_or_changes_nothing(
     name: str, folders: dict[str, Path], data: st.DataObject
 ) -> None:
     assert holds_with_one_value_changed(name, folders[name], data)
@@ -135,7 +135,7 @@ def test_a_changed_value_in_any_file_is_a_sentence_or_changes_nothing(
 @pytest.mark.parametrize("name", KINDS)
 @given(data=st.data())
 @tried(300)
-def test_many_changed_values_are_sentences_or_change_nothing(
+def test_many_changed_values_are_errors_or_change_nothing(
     name: str, folders: dict[str, Path], data: st.DataObject
 ) -> None:
     assert holds_with_one_value_changed(name, folders[name], data)
@@ -157,7 +157,7 @@ def test_a_weight_of_any_other_shape_is_named(name: str, folders: dict[str, Path
             assert said is not None, (weight, other.shape)
 
 
-def test_damaged_bytes_of_a_sentencepiece_model_are_a_sentence_or_change_nothing(
+def test_damaged_bytes_of_a_sentencepiece_model_are_an_error_or_change_nothing(
     folders: dict[str, Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "published"
@@ -180,7 +180,7 @@ def fingerprint_of(folder: Path, new: Any) -> None:
 
 
 @pytest.mark.parametrize("new", [{}, {"logits": []}, {"logits": [10**400]}, {"logits": {}}, {"logits": "x"}])
-def test_a_fingerprint_that_says_nothing_proves_nothing(
+def test_an_empty_fingerprint_is_not_accepted_as_proof(
     new: Any, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "published"
@@ -191,7 +191,9 @@ def test_a_fingerprint_that_says_nothing_proves_nothing(
     assert "fingerprint" in said
 
 
-def test_a_language_for_what_is_no_translator_is_rejected(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_target_language_is_rejected_for_other_models_than_translators(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
     with pytest.raises(QkvError, match="is not a translator: it has no target language"):
         import_model(folders["gpt2"] / "theirs", tmp_path / "out", origin="here", language="fra")
     assert not (tmp_path / "out").exists()

@@ -71,7 +71,7 @@ def test_capitals_accents_and_han_are_read_as_the_settings_say(
         assert (bert / "tokenizer.json").exists()
     edited(bert / "tokenizer_config.json", **settings)
     theirs = AutoTokenizer.from_pretrained(bert)
-    assert open_published(bert).pieces.encode(TEXT) == theirs(TEXT, add_special_tokens=False)["input_ids"]
+    assert open_published(bert).tokenizer.encode(TEXT) == theirs(TEXT, add_special_tokens=False)["input_ids"]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_settings_of_a_tokenizer_that_are_not_computed_are_rejected_by_name(
     refused(bert, match)
 
 
-def test_a_space_before_every_text_and_pieces_in_a_file_of_their_own_are_rejected_by_name(
+def test_a_leading_space_setting_and_a_separate_vocabulary_file_are_rejected_by_name(
     gpt2: Path, tmp_path: Path
 ) -> None:
     edited(gpt2 / "tokenizer_config.json", add_prefix_space=True)
@@ -112,7 +112,7 @@ def test_a_tokenizer_that_transformers_reads_otherwise_is_rejected(
     assert not (tmp_path / "out").exists()
 
 
-def test_numbers_of_pieces_are_those_of_the_embeddings(gpt2: Path) -> None:
+def test_token_ids_must_match_the_embeddings(gpt2: Path) -> None:
     path = gpt2 / "tokenizer.json"
     stored = json.loads(path.read_text(encoding="utf-8"))
     last = max(stored["model"]["vocab"], key=stored["model"]["vocab"].get)
@@ -181,7 +181,7 @@ def test_what_a_sentence_transformer_does_with_a_text_before_it_is_cut_is_reject
         ({"size": 16}, "images are resized to 16"),
     ],
 )
-def test_pictures_that_are_prepared_in_another_way_are_rejected(
+def test_unsupported_image_preprocessing_is_rejected(
     tmp_path: Path, settings: dict[str, Any], match: str
 ) -> None:
     write_vit(tmp_path / "published")

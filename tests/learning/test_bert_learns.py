@@ -18,7 +18,9 @@ def sentence(generator: random.Random) -> str:
     return f"The {animal} {SOUNDS[animal]} in the {generator.choice(['morning', 'evening'])}."
 
 
-def test_hidden_words_are_guessed_from_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_masked_words_are_predicted_from_both_sides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     generator = random.Random(1)
     documents = ["\n".join(sentence(generator) for _ in range(6)) for _ in range(100)]
     (tmp_path / "text.txt").write_text("\n\n".join(documents) + "\n")

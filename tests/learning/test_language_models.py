@@ -52,7 +52,7 @@ def test_it_has_learned_to_count(counts: Path, capsys: Output) -> None:
     assert capsys.readouterr().out.splitlines()[1] == "four five six seven eight nine"
 
 
-def test_what_it_knows_surprises_it_little(counts: Path, tmp_path: Path, capsys: Output) -> None:
+def test_known_text_has_a_low_perplexity(counts: Path, tmp_path: Path, capsys: Output) -> None:
     (tmp_path / "known.txt").write_text(counting_text(30))
     (tmp_path / "other.txt").write_text("nine one five zero two two\n" * 30)
     found = {}

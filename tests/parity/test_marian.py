@@ -11,7 +11,8 @@ from transformers import GenerationConfig, MarianConfig, MarianMTModel
 from qkv.core.pairs import TranslationBatch, TranslationStep
 from qkv.core.positions import sinusoid
 from qkv.core.stack_config import StackConfig
-from qkv.decoding.beam import Beam, beam_search, power_penalty
+from qkv.decoding.beam import beam_search
+from qkv.decoding.beam_options import Beam, power_penalty
 from qkv.decoding.greedy import greedy
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.model import Translator
@@ -135,7 +136,7 @@ def test_the_table_of_positions_equals_marians() -> None:
     torch.testing.assert_close(sinusoid(30, D, "halves"), embed.weight.data, atol=1e-6, rtol=0)
 
 
-def test_interleaved_positions_would_not_do() -> None:
+def test_interleaved_positions_do_not_match_marian() -> None:
     embed = marian("swish").model.encoder.embed_positions
     assert not torch.allclose(sinusoid(30, D, "interleaved"), embed.weight.data, atol=0.1)
 

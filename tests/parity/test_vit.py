@@ -1,4 +1,4 @@
-"""The picture classifier equals Hugging Face's ViT on random weights."""
+"""The image classifier equals Hugging Face's ViT on random weights."""
 
 from functools import cache
 
@@ -81,6 +81,6 @@ def test_the_names_in_published_files_are_known_too() -> None:
     assert all(torch.equal(renamed[name], tensor) for name, tensor in ours.state_dict().items())
 
 
-def test_a_weight_that_has_no_place_is_named() -> None:
+def test_an_unexpected_weight_is_named() -> None:
     with pytest.raises(QkvError, match=r"left over: vit\.pooler\.dense\.weight"):
         vit_weights({"vit.pooler.dense.weight": torch.zeros(2, 2)}, both()[1], "tiny")

@@ -1,4 +1,4 @@
-"""A phrase is kept out of a text however the text is cut into pieces."""
+"""A phrase is avoided however the text is split into tokens."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -20,7 +20,7 @@ def test_without_dropout_it_is_the_tokenizer_itself(tokenizer: Tokenizer) -> Non
     assert BPEDropout(tokenizer, TEXTS, 0.0).encode_all(1) == tokenizer.encode_all(TEXTS)
 
 
-def test_every_cut_says_the_same_text(tokenizer: Tokenizer) -> None:
+def test_every_segmentation_decodes_to_the_same_text(tokenizer: Tokenizer) -> None:
     dropout = BPEDropout(tokenizer, TEXTS, 0.3)
     for seed in range(5):
         assert [tokenizer.decode(ids) for ids in dropout.encode_all(seed)] == TEXTS

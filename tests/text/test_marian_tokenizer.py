@@ -40,7 +40,7 @@ def test_a_thousand_lines_have_the_ids_of_hugging_face_on_both_sides(both: Both)
         assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True)
 
 
-def test_a_wanted_language_goes_before_every_text_that_names_none(both: Both) -> None:
+def test_the_default_language_token_precedes_every_text_without_one(both: Both) -> None:
     plain = both[0]
     ours = MarianTokenizer.from_text(plain.text().replace('"language": null', '"language": "fra"'), "here")
     assert ours.encode("the dog") == plain.encode(">>fra<< the dog")

@@ -81,6 +81,16 @@ HOSTILE = [
     *(
         "http://",
         "http://.",
+        "http://{{",
+        "http://({",
+        "http://((a)",
+        "http://[[a",
+        "http://&a;",
+        "(",
+        "((a)",
+        "({{",
+        "({{a}}",
+        "[",
         "www.",
         "www.www",
         "a@",
@@ -148,7 +158,7 @@ def test_the_time_for_hostile_text_grows_with_its_length(way: str) -> None:
     gc.disable()  # a collection takes longer than all of this
     try:
         for unit in HOSTILE:
-            for before, behind in (("", ""), ("%", "x"), ('<a "', "-->")):
+            for before, behind in (("", ""), ("%", "x"), ('<a "', "-->"), ("http://({", "x")):
                 small, large = (before + unit * (count // len(unit)) + behind for count in (1_000, 4_000))
                 assert is_linear(small, large), f"{before}{unit * 3}…{behind}"
     finally:

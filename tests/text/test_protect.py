@@ -12,6 +12,7 @@ from qkv.text.protect import (
     protected_spans,
     remove_spans,
     replace_spans,
+    spans_in_order,
     split_lines,
     split_long_text,
 )
@@ -43,6 +44,27 @@ def found(text: str, kinds: tuple[str, ...] = BY_DEFAULT) -> list[str]:
 )
 def test_placeholders_markup_and_addresses_are_found(text: str, spans: list[str]) -> None:
     assert found(text) == spans
+
+
+@pytest.mark.parametrize(
+    ("text", "spans"),
+    [
+        ("https://example.com/{user}", ["https://example.com/{user}"]),
+        ("(see https://x.y/{a}/{b}).", ["https://x.y/{a}/{b}"]),
+        ("open https://x.y/{{ name }}/a, please", ["https://x.y/{{ name }}/a"]),
+        ("https://x.y/[[id]]!", ["https://x.y/[[id]]"]),
+        ("https://x.y/f({{ a }})", ["https://x.y/f({{ a }})"]),
+        ("https://x.y?q=1&amp;", ["https://x.y?q=1&amp;"]),
+        ("(https://en.wikipedia.org/wiki/A_(b))", ["https://en.wikipedia.org/wiki/A_(b)"]),
+        ("http://[::1]. www.x.y/a((b)c)d);", ["http://[::1]", "www.x.y/a((b)c)d"]),
+        ("&lt;https://x.y&gt;", ["&lt;", "https://x.y", "&gt;"]),
+        ("https://x.y/{user https://x.y/( www.", ["https://x.y/{user", "https://x.y/("]),
+        ("%*d of %-*.*f, %5.2Lf and %jd", ["%*d", "%-*.*f", "%5.2Lf", "%jd"]),
+    ],
+)
+def test_no_bracket_of_an_address_and_no_width_is_cut_off(text: str, spans: list[str]) -> None:
+    assert found(text) == spans
+    assert all_kept(text, [span for span in spans if "//" in span])
 
 
 def test_numbers_are_protected_on_request() -> None:
@@ -154,3 +176,14 @@ def test_no_tag_or_placeholder_is_cut_however_short_the_segments_are() -> None:
         pieces = split_long_text(text, BY_DEFAULT, len, chance.randrange(1, 20))
         assert "".join(pieces) == text
         assert [each for piece in pieces for each in found(piece)] == found(text), pieces
+
+
+def test_the_quick_check_for_plain_text_hides_no_span() -> None:
+    """Random text of the characters that spans are made of, searched with the check and without."""
+    words = "a . <b> </b> &amp; &#39; <!--x--> { } {n} % %d %(n)s $ [[ ]] @ a@b.c :// http://x.y www. ftp://z 7 \u0663 1.5"
+    parts = [*words.split(), " ", "\n"]
+    draw = random.Random(5)
+    for _ in range(3_000):
+        text = "".join(draw.choices(parts, k=draw.randrange(6)))
+        kinds = draw.sample(KINDS, draw.randrange(len(KINDS) + 1))
+        assert protected_spans(text, kinds) == list(spans_in_order(text, kinds)), (text, kinds)

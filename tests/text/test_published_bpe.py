@@ -1,4 +1,4 @@
-"""The pieces of published models: what stands before a text, and between a prompt and what follows."""
+"""Tokenizers of published models: what precedes a text, and what separates a prompt from its continuation."""
 
 import json
 from dataclasses import replace

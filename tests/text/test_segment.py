@@ -1,4 +1,4 @@
-"""Long text is cut into pieces that fit and that add up to the text."""
+"""Long text is split into segments that fit and that join to the text."""
 
 import pytest
 from hypothesis import given, settings
@@ -59,15 +59,15 @@ def test_sentences_are_kept_whole_and_apart() -> None:
     ]
 
 
-def test_many_blanks_after_a_stop_do_not_join_two_sentences() -> None:
+def test_many_spaces_after_a_full_stop_still_end_a_sentence() -> None:
     assert split_to_fit("One.      Two.", len, 13) == ["One.      ", "Two."]
 
 
-def test_chinese_sentences_end_without_a_blank() -> None:
+def test_chinese_sentences_end_without_a_space() -> None:
     assert split_to_fit("猫跳舞。狗唱歌！完", len, 5) == ["猫跳舞。", "狗唱歌！", "完"]
 
 
-def test_a_stop_inside_a_number_or_a_name_is_no_end() -> None:
+def test_a_period_inside_a_number_or_a_name_does_not_end_a_sentence() -> None:
     assert split_to_fit("It is 3.14 at example.org today. Yes.", len, 33) == [
         "It is 3.14 at example.org today. ",
         "Yes.",

@@ -1,4 +1,4 @@
-"""Pieces and words: every piece belongs to the word whose bytes it has."""
+"""Tokens and words: every token belongs to the word that contains its bytes."""
 
 from hypothesis import given
 from hypothesis import strategies as st

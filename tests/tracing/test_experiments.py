@@ -35,7 +35,7 @@ def test_without_scaling_the_softmax_sees_the_scores_themselves() -> None:
     close(changed["encoder.0.attention.scaled"], usual["encoder.0.attention.scores"])
 
 
-def test_without_the_mask_every_word_sees_those_behind_it() -> None:
+def test_without_the_mask_every_token_attends_to_later_ones() -> None:
     usual, changed = traced(), traced(Experiment(no_mask=True))
     assert np.isneginf(usual["decoder.0.attention.masked"]).any()
     for block in range(3):
@@ -75,7 +75,7 @@ def test_a_silenced_block_adds_nothing(norm: str) -> None:
 @pytest.mark.parametrize(
     "name", ["encoder.2", "decoder.0.attention.3", "encoder.0.cross_attention.0", "tokens", "x" * 99]
 )
-def test_what_is_not_there_cannot_be_silenced(name: str) -> None:
+def test_silencing_a_missing_head_raises_an_error(name: str) -> None:
     with pytest.raises(QkvError, match="to silence"):
         traced(Experiment(silenced=(name,)))
 

@@ -1,4 +1,4 @@
-"""Pictures shown differently each time: what changes, what does not, and on what it depends."""
+"""Image augmentation: what changes, what does not, and what it depends on."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ def draws(options: Augmentation, count: int = 40, seed: int = 3) -> torch.Tensor
     return torch.rand(count, options.draws, generator=torch.Generator().manual_seed(seed))
 
 
-def test_where_nothing_is_asked_for_nothing_changes() -> None:
+def test_without_augmentation_images_are_unchanged() -> None:
     options = Augmentation()
     assert torch.equal(augment(pictures(), draws(options), options), pictures().float() / 255)
 
@@ -32,7 +32,7 @@ def test_values_stay_between_black_and_white(channels: int) -> None:
     assert changed.max() <= 1
 
 
-def test_what_a_picture_becomes_depends_on_no_other() -> None:
+def test_an_augmented_image_does_not_depend_on_other_images() -> None:
     whole = augment(pictures(), draws(EVERYTHING), EVERYTHING)
     rows = torch.tensor([31, 4, 17])
     alone = augment(pictures()[rows], draws(EVERYTHING)[rows], EVERYTHING)
@@ -58,7 +58,7 @@ def test_a_crop_moves_by_whole_pixels_and_draws_out_the_edge() -> None:
     assert torch.equal(changed[1], torch.cat([plain[1, :, :, :1], plain[1, :, :, :-1]], dim=2))
 
 
-def test_operations_change_most_pictures_and_with_no_strength_none() -> None:
+def test_operations_change_most_images_and_none_at_magnitude_zero() -> None:
     strong, weak = (Augmentation(operations=2, magnitude=magnitude) for magnitude in (0.5, 0.0))
     plain = pictures().float() / 255
     changes = (augment(pictures(), draws(strong), strong) - plain).abs().amax((1, 2, 3))
@@ -73,7 +73,7 @@ def test_without_colours_only_the_geometry_changes() -> None:
     torch.testing.assert_close(augment(plain, draws(options), options), plain.float() / 255)
 
 
-def test_a_rectangle_is_painted_over_in_the_share_that_was_asked_for() -> None:
+def test_random_erasing_covers_the_requested_share_of_images() -> None:
     options = Augmentation(erase=0.5)
     plain = pictures().float() / 255
     changed = augment(pictures(), draws(options), options) != plain
@@ -83,7 +83,7 @@ def test_a_rectangle_is_painted_over_in_the_share_that_was_asked_for() -> None:
     assert area.max() < 0.36
 
 
-def test_a_turned_square_in_a_wide_picture_keeps_its_right_angles() -> None:
+def test_a_rotated_square_in_a_wide_image_keeps_its_right_angles() -> None:
     """In halves of unequal sides a rotation alone would shear."""
     corners = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # right and down, in pixels
     height, width = 10, 30

@@ -1,4 +1,4 @@
-"""Model cards are Markdown that says what the report says."""
+"""Model cards are valid Markdown with the facts of the report."""
 
 import re
 

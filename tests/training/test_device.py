@@ -116,7 +116,7 @@ def test_int16_is_for_a_cpu() -> None:
 
 
 @pytest.mark.usefixtures("int16")
-def test_a_run_in_int16_goes_on_in_float32_where_there_is_no_int16(
+def test_an_int16_run_resumes_in_float32_if_int16_is_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, out = tiny_settings(precision="int16"), tmp_path / "run"
@@ -142,7 +142,7 @@ def test_a_run_in_int16_learns_as_in_float32_and_ends_the_same_when_it_was_inter
     assert hashes(tmp_path / "halves", 20) == hashes(tmp_path / "whole", 20)
 
 
-def test_what_means_nothing_to_a_model_is_refused_and_lstms_have_bf16_first(
+def test_an_unsupported_precision_is_rejected_and_lstms_prefer_bf16(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(QkvError, match=r"int16 does not suit this model\. Choose bf16, or float32"):

@@ -11,7 +11,7 @@ from qkv.training.log import Log
 LINES = b'{"step": 1}\n{"step": 2}\n{"step": 3}\n'
 
 
-def test_what_it_says_of_itself_is_what_is_in_the_file(tmp_path: Path) -> None:
+def test_the_state_of_the_log_matches_the_file(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
     assert log.sync()["bytes"] == 0
     for step in (1, 2, 3):
@@ -21,7 +21,7 @@ def test_what_it_says_of_itself_is_what_is_in_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 5])
-def test_a_line_that_is_refused_waits_and_no_part_of_it_stays(
+def test_a_line_that_cannot_be_written_is_kept_for_later_without_a_partial_write(
     taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log, write = Log(tmp_path / "log.jsonl"), os.write
@@ -42,9 +42,7 @@ def test_a_line_that_is_refused_waits_and_no_part_of_it_stays(
     assert log.path.read_bytes() == LINES
 
 
-def test_lines_whose_flush_was_refused_are_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_whose_flush_failed_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system may have dropped them, and say of the next flush that all is well."""
     log = Log(tmp_path / "log.jsonl")
     log.add({"step": 1})
@@ -65,7 +63,7 @@ def test_lines_whose_flush_was_refused_are_written_again(
     assert log.path.read_bytes() == LINES
 
 
-def test_it_is_cut_back_and_goes_on_from_there(tmp_path: Path) -> None:
+def test_a_truncated_log_continues_from_that_point(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
     log.add({"step": 1})
     at_one = log.sync()
@@ -79,7 +77,7 @@ def test_it_is_cut_back_and_goes_on_from_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["shorter", "changed", "gone"])
-def test_one_that_is_not_what_it_was_is_named(harm: str, tmp_path: Path) -> None:
+def test_a_changed_log_is_named(harm: str, tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
     for step in (1, 2, 3):
         log.add({"step": step})

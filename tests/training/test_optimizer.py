@@ -1,4 +1,4 @@
-"""Muon orthogonalises and leaves embeddings to AdamW; both keep their state, and no step is made of what is no number."""
+"""Muon orthogonalises and leaves embeddings to AdamW; both save their state, and neither takes a step on non-finite gradients."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -134,7 +134,7 @@ def test_weight_decay_pulls_matrices_towards_zero_and_leaves_words_and_biases(
     assert not pulled["1.bias"].any()
 
 
-def test_its_state_comes_back() -> None:
+def test_the_optimizer_state_survives_a_round_trip() -> None:
     runs = []
     for interrupted in (False, True):
         model = make_model()
@@ -153,7 +153,7 @@ def test_its_state_comes_back() -> None:
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
-def test_gradients_that_are_no_numbers_move_neither_weights_nor_state(
+def test_non_finite_gradients_change_neither_weights_nor_optimizer_state(
     optimiser: Literal["adamw", "muon"],
 ) -> None:
     model = make_model()

@@ -65,7 +65,7 @@ def test_a_batch_in_parts_has_the_gradients_of_the_whole(parts: int, tmp_path: P
 
 
 @pytest.mark.parametrize(("precision", "near"), [("bf16", 0.05), ("int16", 0.02)])
-def test_in_smaller_numbers_the_gradients_are_near_and_the_weights_stay_as_they_are(
+def test_mixed_precision_gradients_are_close_and_weights_stay_float32(
     precision: str, near: float, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     if precision == "int16":
@@ -83,7 +83,7 @@ def test_in_smaller_numbers_the_gradients_are_near_and_the_weights_stay_as_they_
 
 
 @pytest.mark.parametrize("optimiser", ["adamw", "muon"])
-def test_a_step_never_waits_for_a_device_to_tell_a_number(
+def test_a_step_never_synchronizes_with_the_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, optimiser: str
 ) -> None:
     """Tensors of the device "meta" have no numbers: whoever asks for one gets an error."""

@@ -413,7 +413,7 @@ def _event(random: Random, main: Clause, verb: Verb, subject: Participant, taken
             tense = "past_progressive" if tense == "past" else "progressive"
     tense = _possible(verb, subject, tense, modal)
     if tense == "perfect" and "instant" not in verb.tags:
-        tense = "past_progressive"  # because we were drinking tea: the perfect hardly follows a past
+        tense = "past_progressive"  # because we were drinking tea: the perfect rarely follows a past
     return _doing(random, verb, subject, tense, modal, False, taken)
 
 

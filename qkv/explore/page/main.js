@@ -22,11 +22,20 @@ const queryKey = (each) => JSON.stringify(queryOf(each));
 const base = () => ({ cursor, trace, original, info, source, t, go, signal: drawn.signal });
 const isThere = (number) => trace !== null && STATIONS[number - 1].isThere(trace, info) && !(source.isSaved && number === 21);
 
+// The position is part of the URL. Inside a notebook the page has no URL of its own.
+function keepAddress() {
+  try {
+    history.replaceState(null, "", writeCursor(cursor));
+  } catch {
+    // not stored
+  }
+}
+
 function go(patch, keepFocus = false) {
   const before = queryKey(cursor);
   cursor = { ...cursor, ...patch };
   if ("step" in patch && !("row" in patch) && OUTPUT_STATIONS.includes(cursor.station)) cursor.row = trace?.choices[patch.step]?.row ?? patch.step;
-  history.replaceState(null, "", writeCursor(cursor));
+  keepAddress();
   if (queryKey(cursor) !== before) refresh();
   else draw(keepFocus);
 }
@@ -210,7 +219,7 @@ function typed() {
   pending(true);
   typing = setTimeout(() => {
     cursor = { ...cursor, text: byId("text").value, force: [], step: 0 };
-    history.replaceState(null, "", writeCursor(cursor));
+    keepAddress();
     refresh();
   }, 120);
 }
@@ -297,7 +306,7 @@ async function begin() {
   listen();
   drawModel();
   arrive(saved ? saved.trace.text : info.examples[0]);
-  history.replaceState(null, "", writeCursor(cursor));
+  keepAddress();
   await refresh();
 }
 

@@ -20,6 +20,7 @@ FAMILY = Family(
             name="bert-classifier",
             product=f"{HERE}.classifier:TextClassifier",
             commands=("classify", "train bert --fine-tune"),
+            evaluator="qkv.families.label_evaluation:EVALUATOR",
         ),
     ),
     trainings=(

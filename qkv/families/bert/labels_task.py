@@ -1,7 +1,6 @@
 """Fine-tunes a BERT on labelled texts or pairs of texts, with classes or numbers."""
 
 import math
-import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeGuard
@@ -12,6 +11,7 @@ from torch import Tensor
 from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
 from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
+from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled
 from qkv.errors import QkvError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
@@ -29,7 +29,6 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import share_of
 from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
 
@@ -51,7 +50,7 @@ class Examples:
             train.check_spread()
         classes = () if numbers else train.classes()
         if valid is None:
-            train, valid = hold_out(train, share_of(settings.valid_size, len(train)), settings.seed)
+            train, valid = hold_out_examples(train, settings.valid_size, settings.seed)
         if (valid.seconds is None) != (train.seconds is None):
             raise QkvError(f"{valid.where} and {train.where} must have the same number of texts per line.")
         targets_of(valid, classes)
@@ -65,15 +64,6 @@ class Examples:
         numbers = self.train.numbers()
         mean = sum(numbers) / len(numbers)
         return mean, math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers)) or 1.0
-
-
-def hold_out(examples: Labelled, share: float, seed: int) -> tuple[Labelled, Labelled]:
-    order = list(range(len(examples)))
-    random.Random(seed).shuffle(order)
-    count = round(share * len(order))
-    if not count or count == len(order):
-        raise QkvError(f"{examples.where} has too few examples to hold some out: give validation examples.")
-    return examples.select(sorted(order[count:])), examples.select(sorted(order[:count]))
 
 
 def targets_of(examples: Labelled, classes: tuple[str, ...]) -> list[float]:
@@ -112,7 +102,7 @@ def fine_tune_task(
         settings, before.model.config.encoder.stack.width, choose_device(settings.training), setup.group
     )
     task = LabelTask(examples, before, base, settings)
-    settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
+    settings = with_epochs(settings, lambda: task.data(examples.train, before.tokenizer, shuffled=True))
     return replace(task, settings=settings)
 
 
@@ -149,14 +139,14 @@ class LabelTask(Task[TextClassifier]):
         }
 
     def files(self) -> dict[str, bytes]:
-        return {TOKENIZER_FILE: self.before.pieces.text().encode()}
+        return {TOKENIZER_FILE: self.before.tokenizer.text().encode()}
 
     def data(self, examples: Labelled, tokenizer: WordPieceTokenizer, *, shuffled: bool) -> "LabelData":
         return LabelData(
             examples,
             tokenizer,
             self.examples,
-            self.before.defaults.max_length,
+            self.before._defaults.max_length,
             self.settings.training.batch_tokens,
             shuffled=shuffled,
         )
@@ -165,7 +155,7 @@ class LabelTask(Task[TextClassifier]):
         tokenizer, examples = WordPieceTokenizer.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
-            max_length=self.before.defaults.max_length,
+            max_length=self.before._defaults.max_length,
             classes=examples.classes,
             pairs=examples.train.seconds is not None,
             mean=mean,
@@ -208,14 +198,14 @@ class LabelTask(Task[TextClassifier]):
                 "examples": len(run.train),
                 "validation_examples": len(run.valid),
             },
-            "vocab_size": len(product.pieces),
+            "vocab_size": len(product.tokenizer),
             "validation": {"loss": round(chosen.loss, 4)},
             "fine_tuned": {"from": self.base.name, "head": "new"},
-            "results": results(product.running(EXACT), examples.valid),
+            "results": results(product._running(EXACT), examples.valid),
         }
         if settings.pretrained and same_labels(self.before, examples):
             report["fine_tuned"] = {"from": self.base.name, "head": "kept"}
-            then = results(self.before.reading_pairs(product.defaults.pairs), examples.valid)
+            then = results(self.before._reading_pairs(product._defaults.pairs), examples.valid)
             report["results"] = {f"{name} before": value for name, value in then.items()} | report["results"]
         title = "BERT, fine-tuned to " + (
             f"predict {', '.join(examples.classes)}" if examples.classes else "predict numbers"
@@ -229,8 +219,8 @@ def head_of(before: TextClassifier, scale: tuple[float, float]) -> dict[str, Ten
     head, (mean, deviation) = before.model.labels.state_dict(), scale
     weight, bias = head["weight"], head["bias"]
     if not before.classes:
-        weight = weight * (before.defaults.deviation / deviation)
-        bias = (before.defaults.mean + before.defaults.deviation * bias - mean) / deviation
+        weight = weight * (before._defaults.deviation / deviation)
+        bias = (before._defaults.mean + before._defaults.deviation * bias - mean) / deviation
     return {f"{HEAD}weight": weight, f"{HEAD}bias": bias}
 
 

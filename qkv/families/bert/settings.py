@@ -69,8 +69,8 @@ class ProseSettings:
     OLD_VALUES: ClassVar = {"valid_size": size_from_number}
 
     valid_size: str = "5%"
-    """Text held out for validation if none is given: a share such as 5%, or a number of characters. Whole documents
-    are held out, or the end of each if there are few."""
+    """Text held out for validation if none is given: a number of characters, at most a
+    tenth of the data, or a share such as 5%. Whole documents are held out, or the end of each if there are few."""
 
     def rules(self) -> list[Rule]:
         return [size_rule(self.valid_size)]
@@ -110,9 +110,9 @@ class BertFineTuneSettings(TuningSettings):
     pretrained: bool = True
     """Start from the weights of the model. Without them, only its vocabulary and sizes are used, for comparison."""
     dropout: float = 0.1
-    """Share of values dropped in training."""
+    """Dropout rate."""
     valid_size: str = "10%"
-    """Examples held out for validation if none are given: a share such as 10%, or a number."""
+    """Examples held out for validation if none are given: a number, at most a tenth of the data, or a share such as 10%."""
 
     def rules(self) -> list[Rule]:
         return [

@@ -11,6 +11,7 @@ import torch
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.stack_config import StackConfig
 from qkv.data.batching import pad_rows, token_batches
+from qkv.data.holding_out import share_to_hold_out
 from qkv.data.sentences import Prose, all_sentences, hold_out_prose
 from qkv.errors import QkvError
 from qkv.families.bert.config import BertConfig, EncoderConfig
@@ -25,7 +26,6 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import share_of
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
@@ -60,7 +60,7 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
         check_next_sentences(train)
     if valid is None:
         train, valid = hold_out_prose(
-            train, share_of(settings.data.valid_size, train.characters), settings.seed
+            train, share_to_hold_out(settings.data.valid_size, train.characters), settings.seed
         )
     setup.say(
         f"{train.sentences:,} sentences in {len(train.documents):,} documents to train on, "
@@ -126,7 +126,7 @@ class BertTask(Task[Bert]):
                 "sentences": parts.train.sentences,
                 "validation_sentences": parts.valid.sentences,
             },
-            "vocab_size": len(product.pieces),
+            "vocab_size": len(product.tokenizer),
             "validation": {"loss": round(chosen.loss, 4)},
             "results": results(product.model, valid),
         }

@@ -12,6 +12,7 @@ FAMILY = Family(
             product=f"{HERE}.codes:Codebook",
             commands=("train dalle", "evaluate"),
             evaluate=f"{HERE}.commands.evaluate:main",
+            evaluator=f"{HERE}.evaluation:EVALUATOR",
             evaluate_options=("--images", "--scenes"),
         ),
         BundleKind(
@@ -19,6 +20,7 @@ FAMILY = Family(
             product=f"{HERE}.product:ImageGenerator",
             commands=("draw", "evaluate"),
             evaluate=f"{HERE}.commands.evaluate:main",
+            evaluator=f"{HERE}.evaluation:EVALUATOR",
             evaluate_options=("--images", "--scenes"),
         ),
     ),

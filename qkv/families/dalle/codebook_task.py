@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from qkv.checkpoint.bundle import save_report
-from qkv.data.images import Bytes
+from qkv.data.images import Bytes, hash_of
 from qkv.errors import QkvError
 from qkv.families.dalle.codebook import CodebookModel, Pixels
 from qkv.families.dalle.codes import Codebook, reconstruction
@@ -18,8 +18,8 @@ from qkv.runtime.pixels import as_input
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.picture_data import Rows, hash_of
 from qkv.training.report import facts_of_run
+from qkv.training.rows import Rows
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup

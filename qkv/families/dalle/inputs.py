@@ -13,7 +13,6 @@ from qkv.errors import InputError, QkvError
 from qkv.flags import OptionMessageError
 from qkv.training.inputs import GivenPictures, paths_in
 from qkv.training.python_data import GivenData, Values
-from qkv.training.settings import number_of
 
 if TYPE_CHECKING:
     from qkv.data.captioned import Captioned
@@ -59,6 +58,7 @@ class PlainPictures(GivenPictures):
 
     def read(self, settings: Any, say: Callable[[str], None]) -> ImageData:
         from qkv.data.captioned import read_plain, scene_pictures
+        from qkv.data.holding_out import count_to_hold_out
         from qkv.data.labelled_pictures import hold_out
         from qkv.families.dalle.codebook_task import ImageData
         from qkv.families.dalle.scene_scores import reconstructed_scenes
@@ -67,7 +67,7 @@ class PlainPictures(GivenPictures):
         self.check()
         if self.images is None:
             train = scene_pictures("train", self.scenes, self.side).pictures
-            valid = scene_pictures("valid", number_of(valid_size, self.scenes), self.side).pictures
+            valid = scene_pictures("valid", count_to_hold_out(valid_size, self.scenes), self.side).pictures
             return ImageData(
                 train=train,
                 valid=valid,
@@ -75,7 +75,7 @@ class PlainPictures(GivenPictures):
                 measure=reconstructed_scenes,
             )
         pictures = read_plain(self.images, self.size)
-        kept, out = hold_out(len(pictures), number_of(valid_size, len(pictures)), seed=1)
+        kept, out = hold_out(len(pictures), valid_size, seed=1)
         return ImageData(
             train=pictures[kept],
             valid=pictures[out],
@@ -108,17 +108,18 @@ class CaptionedPictures(GivenPictures):
     def parts(self, valid_size: str) -> tuple[Captioned, Captioned]:
         """Training and validation part."""
         from qkv.data.captioned import read_captioned, scene_pictures
+        from qkv.data.holding_out import count_to_hold_out
         from qkv.data.labelled_pictures import hold_out
 
         self.check()
         if self.images is None:
             return (
                 scene_pictures("train", self.scenes, self.side),
-                scene_pictures("valid", number_of(valid_size, self.scenes), self.side),
+                scene_pictures("valid", count_to_hold_out(valid_size, self.scenes), self.side),
             )
         given = read_captioned(self.images, self.captions, self.size)
-        kept, out = hold_out(len(given), number_of(valid_size, len(given)), seed=1)
-        return given.take(kept.tolist()), given.take(out.tolist())
+        kept, out = hold_out(len(given), valid_size, seed=1)
+        return given.take(kept), given.take(out)
 
 
 def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedData:

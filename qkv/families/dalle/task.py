@@ -25,8 +25,8 @@ from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.picture_data import Rows
 from qkv.training.report import facts_of_run
+from qkv.training.rows import Rows
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
@@ -141,7 +141,7 @@ class DalleTask(Task[ImageGenerator]):
             **measured,
             "results": {"validation loss": f"{chosen.loss:.4f}", **measured.get("results", {})},
         }
-        save_report(out, report, model_card("Image generator", 'qkv draw . "…" -o picture.png', report))
+        save_report(out, report, model_card("Image generator", 'qkv draw . "…" -o image.png', report))
         return report
 
 

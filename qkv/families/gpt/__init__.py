@@ -12,6 +12,7 @@ FAMILY = Family(
             product=f"{HERE}.product:LanguageModel",
             commands=("generate", "evaluate", "train gpt --fine-tune"),
             evaluate=f"{HERE}.commands.evaluate:main",
+            evaluator=f"{HERE}.evaluation:EVALUATOR",
             evaluate_options=("--text", "--music"),
             trace=f"{HERE}.trace:trace_gpt",
             recompute=f"{HERE}.recompute:recompute",
@@ -22,6 +23,7 @@ FAMILY = Family(
             name="gpt-classifier",
             product=f"{HERE}.classifier:GPTClassifier",
             commands=("classify",),
+            evaluator="qkv.families.label_evaluation:EVALUATOR",
         ),
     ),
     trainings=(

@@ -1,6 +1,5 @@
 """Fine-tunes a language model on labelled examples, as a classifier (GPT-1, section 3.2)."""
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import torch
 from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
 from qkv.checkpoint.files import file_hash
 from qkv.data.choices import read_questions
+from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled, read_labelled
 from qkv.errors import QkvError
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
@@ -28,11 +28,8 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import share_of
 from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
-
-MIN_TO_SPLIT = 10  # examples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +94,11 @@ def read_labels(
     classes = () if numbers else labelled.classes()
     if numbers:
         labelled.check_spread()
-    train, held = split_examples(labelled, second, settings)
+    train, held = (
+        (labelled, second)
+        if second is not None
+        else hold_out_examples(labelled, settings.valid_size, settings.seed)
+    )
     both = [
         Examples(
             inputs=part.inputs,
@@ -110,10 +111,14 @@ def read_labels(
 
 
 def read_choices(path: Path, valid: Path | None, settings: FineTuneSettings) -> Labels:
-    second = None if valid is None else read_questions(valid)
+    first = read_questions(path)
+    parts = (
+        hold_out_examples(first, settings.valid_size, settings.seed)
+        if valid is None
+        else (first, read_questions(valid))
+    )
     both = [
-        Examples(inputs=part.inputs, answers=part.right, fingerprint=part.fingerprint())
-        for part in split_examples(read_questions(path), second, settings)
+        Examples(inputs=part.inputs, answers=part.right, fingerprint=part.fingerprint()) for part in parts
     ]
     return Labels(train=both[0], valid=both[1], form="choice", classes=(), origin=path.name)
 
@@ -128,20 +133,6 @@ def form_of(labelled: Labelled, settings: FineTuneSettings) -> Form:
         wanted = "one text" if settings.form == "classification" else "two texts"
         raise QkvError(f"{labelled.where}: the form {settings.form} needs {wanted} and a label per line.")
     return settings.form
-
-
-def split_examples(first: Any, second: Any, settings: FineTuneSettings) -> tuple[Any, Any]:
-    """The training part and the validation part. Without a second file, examples are held out of the first."""
-    if second is not None:
-        return first, second
-    if len(first) < MIN_TO_SPLIT:
-        raise QkvError(
-            f"{len(first)} examples are too few to hold some out: give validation examples, or more data."
-        )
-    order = list(range(len(first)))
-    random.Random(settings.seed).shuffle(order)
-    out = max(1, round(share_of(settings.valid_size, len(order)) * len(order)))
-    return first.select(sorted(order[out:])), first.select(sorted(order[:out]))
 
 
 class ExampleData:
@@ -186,7 +177,7 @@ def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Se
 
 def language_model_in(base: Path) -> LanguageModel:
     found = load_for(base, "train gpt --fine-tune", LanguageModel)
-    if found.defaults.token_type == "notes":
+    if found._defaults.token_type == "notes":
         raise QkvError(
             f"{base} is a music model, but labels need a text model: give a language model of text."
         )
@@ -232,7 +223,7 @@ class FineTuneTask(Task[GPTClassifier]):
         if self.settings.pretrained:
             model.gpt.load_state_dict(self.before.model.state_dict())
         defaults = ClassifierDefaults(
-            token_type=self.before.defaults.token_type,
+            token_type=self.before._defaults.token_type,
             form=labels.form,
             classes=labels.classes,
             scale=labels.scale,
@@ -242,7 +233,7 @@ class FineTuneTask(Task[GPTClassifier]):
         return GPTClassifier(model, tokenizer, defaults)
 
     def data(self, product: GPTClassifier, examples: Examples, *, shuffled: bool) -> ExampleData:
-        readings = [product.readings(texts) for texts in examples.inputs]
+        readings = [product._readings(texts) for texts in examples.inputs]
         answers: Sequence[float] = examples.answers
         if self.labels.numbers:
             middle, spread = self.labels.scale
@@ -252,7 +243,7 @@ class FineTuneTask(Task[GPTClassifier]):
     def assemble(self, folder: Path) -> Assembled[GPTClassifier]:
         before = self.before
         path = folder / TOKENIZER_FILE
-        product = self.product(tokenizer_for(before.defaults.token_type, path, before.model.config))
+        product = self.product(tokenizer_for(before._defaults.token_type, path, before.model.config))
         return Assembled(
             product=product,
             train=self.data(product, self.labels.train, shuffled=True),

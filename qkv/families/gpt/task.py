@@ -14,6 +14,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
 from qkv.data.chorales import Chorale, Music, transpose, transposition_range
 from qkv.data.documents import Documents, hold_out_text
+from qkv.data.holding_out import share_to_hold_out
 from qkv.data.windows import stream_of
 from qkv.errors import QkvError
 from qkv.evaluation.perplexity import perplexity_from
@@ -42,7 +43,7 @@ from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import RunSettings, share_of
+from qkv.training.settings import RunSettings
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 
@@ -164,7 +165,7 @@ class MusicParts:
         parts = {"validation": self.music.valid, "test": self.music.test}
         for name, chorales in parts.items():
             if chorales:
-                nats, frames = product.nats_of_music(chorales), sum(map(len, chorales))
+                nats, frames = product._nats_of_music(chorales), sum(map(len, chorales))
                 found[f"{name}, negative log-likelihood"] = (
                     f"{nats / frames:.4f} per frame, {nats / frames / 4:.4f} per note, {frames:,} frames"
                 )
@@ -191,7 +192,7 @@ class TextData:
         train, valid = self.train, self.valid
         if valid is None:
             share = min(
-                share_of(settings.valid_size, train.characters),
+                share_to_hold_out(settings.valid_size, train.characters),
                 settings.max_valid_characters / max(1, train.characters),
             )
             train, valid = hold_out_text(train, share, seed)
@@ -293,7 +294,7 @@ def make_report(
 
 def write_report(out: Path, product: LanguageModel, report: Mapping[str, Any]) -> None:
     """Write the report and the model card."""
-    music = product.defaults.token_type == "notes"
+    music = product._defaults.token_type == "notes"
     usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
     save_report(out, report, model_card(title, usage, report))

@@ -12,6 +12,7 @@ FAMILY = Family(
             product=f"{HERE}.product:Translator",
             commands=("translate", "evaluate", "train translator --fine-tune"),
             evaluate=f"{HERE}.commands.evaluate:main",
+            evaluator=f"{HERE}.evaluation:EVALUATOR",
             trace=f"{HERE}.trace:trace_translator",
             recompute=f"{HERE}.recompute:recompute",
             ctranslate2=f"{HERE}.ctranslate2:EXPORTER",

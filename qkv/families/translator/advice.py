@@ -10,7 +10,7 @@ def advice_before(pairs: int) -> str | None:
     if pairs >= FEW_PAIRS:
         return None
     return (
-        f"{pairs:,} sentence pairs are few to train a translator from scratch. Unless the sentences are short and alike, "
+        f"{pairs:,} sentence pairs are few to train a translator from scratch. Unless the sentences are short and similar, "
         f"expect a BLEU score below {LOW_BLEU:.0f} and wrong translations of new sentences. {REMEDY}"
     )
 

@@ -17,7 +17,6 @@ from qkv.families.translator.settings import DataSettings, PairSettings
 from qkv.text.bpe_dropout import BPEDropout
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary
-from qkv.training.settings import number_of
 from qkv.training.trainable import Setup
 
 
@@ -69,12 +68,7 @@ def prepare_corpus(
     cleaned = clean(pairs, longest=settings.max_characters, ratio=settings.max_length_ratio)
     dropped = dict(cleaned.dropped)
     if valid is None:
-        train, valid = hold_out(
-            cleaned.pairs,
-            count=number_of(settings.valid_size, len(cleaned.pairs)),
-            seed=seed,
-            repeated=repeated,
-        )
+        train, valid = hold_out(cleaned.pairs, size=settings.valid_size, seed=seed, repeated=repeated)
     else:
         cleaned_valid = clean(valid, longest=settings.max_characters, ratio=settings.max_length_ratio)
         train, valid = cleaned.pairs, cleaned_valid.pairs

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from qkv.families.translator.alignment import Aligner
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.options import STRONGEST_PENALTY, WIDEST_BEAM
 from qkv.families.translator.translations import Confidence
 

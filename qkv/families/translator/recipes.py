@@ -64,7 +64,7 @@ def built_in(pairs: int) -> TranslatorSettings:
             decoder_depth=2,
             heads=4,
             ffn_width=256,
-            dropout=0.0,  # sentences are hardly ever repeated
+            dropout=0.0,  # sentences are rarely repeated
             norm="pre",
             label_smoothing=0.0,
         ),

@@ -1,25 +1,21 @@
 """From source ids to hypotheses: in batches of similar length, each under its own rules."""
 
 from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, fields, replace
-from typing import Any
-
-import numpy as np
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 from qkv.core.translation import CrossHeads, TranslationRunner
-from qkv.data.batching import token_batches
-from qkv.decoding.arrays import arrays_for
-from qkv.decoding.beam import Beam, beam_search, paper_penalty
-from qkv.decoding.constraints import MustContain
-from qkv.decoding.greedy import greedy, likeliest
-from qkv.decoding.rules import Forbidden, NoRepeat, NotEmpty, Prefixes, RepetitionPenalty, Rule, under
-from qkv.decoding.sampling import Draw, sample
-from qkv.decoding.step import Ensemble, Hypothesis, Step, Without
-from qkv.decoding.walk import walk
+from qkv.decoding.beam_options import Beam, paper_penalty
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.engine import Engine, PlainRequest, PlainSearch
 from qkv.errors import QkvError
 from qkv.families.translator.options import WIDEST_BEAM, TranslationOptions
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from qkv.families.translator.general_search import GeneralSearch
 
 WIDEST = 16  # beams for required phrases: more cost more than they gain
 
@@ -59,21 +55,15 @@ class Search:
 
 # Options that the engine's own search implements, that it may ignore because other code implements them, and that it
 # supports only at their default. Any other field goes to the general search, whatever its value.
-OBEYED = {"beam_size", "length_penalty", "num_hypotheses", "patience"}
-BY_REQUESTS = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"}  # see plain_request
-BY_THE_CALLER = {"target_language", "glossary", "protect", "alignments", "batch_tokens"}
-ONLY_BY_DEFAULT = {
-    "coverage_penalty",
-    "repetition_penalty",
-    "sample",
-    "temperature",
-    "top_k",
-    "top_p",
-    "min_p",
-}
+OBEYED = frozenset({"beam_size", "length_penalty", "num_hypotheses", "patience"})
+BY_REQUESTS = frozenset({"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"})  # see plain_request
+BY_THE_CALLER = frozenset({"target_language", "glossary", "protect", "alignments", "batch_tokens"})
+ONLY_BY_DEFAULT = frozenset(
+    {"coverage_penalty", "repetition_penalty", "sample", "temperature", "top_k", "top_p", "min_p"}
+)
 # Fields of a request: `once` has no effect without phrases, `seed` none without sampling.
-OBEYED_OF_A_REQUEST = {"source", "limit", "once", "seed"}
-RULES_OF_A_REQUEST = {"prefix", "contain", "avoid", "no_repeat_ngram_size", "whole", "beams"}
+OBEYED_OF_A_REQUEST = frozenset({"source", "limit", "once", "seed"})
+RULES_OF_A_REQUEST = frozenset({"prefix", "contain", "avoid", "no_repeat_ngram_size", "whole", "beams"})
 
 
 def plain_search(search: Search, never: int | None) -> PlainSearch | None:
@@ -81,7 +71,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
-    if not asks_only_for(search, {"options", "beam", "length_penalty", "look", "align"}):
+    if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align"})):
         return None
     beam = beam_of(replace(search, beam=max(search.beam, search.best)))
     return PlainSearch(
@@ -101,15 +91,23 @@ def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None
     return PlainRequest([*request.source, end], limit)
 
 
-def asks_only_for(record: Any, obeyed: AbstractSet[str], by_default: AbstractSet[str] = frozenset()) -> bool:
+def asks_only_for(record: Any, obeyed: frozenset[str], by_default: frozenset[str] = frozenset()) -> bool:
     """Whether every field of a dataclass is obeyed, or is in `by_default` and has its default."""
-    for each in fields(record):
-        if each.name in obeyed:
-            continue
-        default = each.default if each.default_factory is MISSING else each.default_factory()
-        if each.name not in by_default or getattr(record, each.name) != default:
-            return False
-    return True
+    kind: Any = type(record)
+    checked = defaults_to_check(kind, obeyed)
+    return checked.keys() <= by_default and all(
+        getattr(record, name) == default for name, default in checked.items()
+    )
+
+
+@cache
+def defaults_to_check(kind: Any, obeyed: frozenset[str]) -> dict[str, Any]:
+    """The fields of a dataclass that are not obeyed, and their defaults."""
+    return {
+        each.name: each.default if each.default_factory is MISSING else each.default_factory()
+        for each in fields(kind)
+        if each.name not in obeyed
+    }
 
 
 @dataclass(frozen=True)
@@ -121,27 +119,34 @@ class Plain:
 
 
 class Searcher:
-    """Searches with models of one vocabulary. `boundary` is True for ids that do not continue a word.
+    """Searches with models of one vocabulary.
 
-    `automata` are phrases to avoid, (P, states, V). `characters` returns the automaton of whole characters, or None if
-    every token is made of whole characters.
+    `boundary` returns for every id whether it does not continue a word. `automata` are phrases to avoid, (P, states, V).
+    `characters` returns the automaton of whole characters, or None if every token is made of whole characters.
     """
 
     def __init__(
         self,
         runners: Sequence[TranslationRunner],
-        boundary: Sequence[bool],
-        automata: np.ndarray | None = None,
-        characters: Callable[[], np.ndarray | None] = lambda: None,
+        boundary: Callable[[], Sequence[bool]],
+        automata: "np.ndarray | None" = None,
+        characters: Callable[[], "np.ndarray | None"] = lambda: None,
     ):
         self.runners = runners
         only = runners[0] if len(runners) == 1 else None
         self.engine = only if isinstance(only, Engine) else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
-        self.config, self.arrays = runners[0].config, arrays_for(runners[0].device)
+        self.config = runners[0].config
         # Marian's models begin with padding, which must not occur again
         self.never = self.config.pad if self.config.pad == self.config.start else None
         self.context = min(runner.config.max_length for runner in runners)
+
+    @cached_property
+    def general(self) -> "GeneralSearch":
+        """What decodes everything that the engine's own search does not. It imports NumPy."""
+        from qkv.families.translator.general_search import GeneralSearch
+
+        return GeneralSearch(self)
 
     def find(
         self, requests: Sequence[Request], search: Search, done: Callable[[int], None]
@@ -169,7 +174,7 @@ class Searcher:
         plain = self.plain(requests, search)
         others = [row for row in range(len(requests)) if row not in plain.requests]
         for rows, width in self.batches(others, requests, search):
-            yield rows, self.decode([requests[row] for row in rows], replace(search, beam=width))
+            yield rows, self.general.decode([requests[row] for row in rows], replace(search, beam=width))
         if self.engine is not None and plain.search is not None:
             batches = [rows for rows, _ in self.batches(list(plain.requests), requests, search)]
             batches.reverse()  # the longest first, so that all threads finish together
@@ -198,31 +203,6 @@ class Searcher:
         rows = [found[start : start + search.best] for start in range(0, len(found), search.best)]
         return [sorted((row[0] for row in group), key=lambda h: -h.score) for group in rows]
 
-    def one_by_one(self, request: Request, search: Search) -> Iterator[int]:
-        """Yield the ids of one translation as they are chosen, greedily or by sampling."""
-        config, asarray = self.config, self.arrays.asarray
-        step = self.begin([[*request.source, config.end]], None)
-        start, limits = asarray([config.start]), asarray([self.limit(request)])
-        sampling = search.options.sampling
-        choose = likeliest if sampling is None else Draw(sampling, [request.seed], limits)
-        rules = self.rules([request], search.options)
-        for stride in walk(step, start, config.end, limits, choose, rules):
-            token = int(stride.ids[0])
-            if token != config.end:
-                yield token
-
-    def next_ids(self, request: Request, count: int) -> list[int]:
-        """The likeliest ids after the prefix of a request, except the end."""
-        config, arrays = self.config, self.arrays
-        step = self.begin([[*request.source, config.end]], None)
-        output = arrays.asarray([list(request.prefix)])  # (1, T)
-        logits = step(arrays.asarray([[config.start, *request.prefix]]))
-        rules = self.rules([replace(request, prefix=())], TranslationOptions())
-        scores = under(rules, arrays.log_softmax(logits), output, arrays.asarray([0]))
-        scores[:, [config.pad, config.start, config.end]] = float("-inf")
-        best, ids = arrays.top_k(scores, min(count, config.vocab_size))
-        return [int(token) for token, score in zip(ids[0], best[0], strict=True) if abs(score) < float("inf")]
-
     def batches(
         self, rows: Sequence[int], requests: Sequence[Request], search: Search
     ) -> Iterator[tuple[list[int], int]]:
@@ -239,55 +219,10 @@ class Searcher:
             if self.engine is not None:
                 batches = self.engine.batches(lengths, width, search.options.batch_tokens)
             else:
+                from qkv.data.batching import token_batches
+
                 batches = token_batches(lengths, max(1, search.options.batch_tokens // width), seed=None)
             yield from (([members[place] for place in batch], width) for batch in batches)
-
-    def decode(self, batch: Sequence[Request], search: Search) -> list[list[Hypothesis]]:
-        config, asarray = self.config, self.arrays.asarray
-        start = self.arrays.full((len(batch),), config.start)
-        limits = asarray([self.limit(request) for request in batch])
-        step = self.begin([[*request.source, config.end] for request in batch], search.look)
-        rules = self.rules(batch, search.options)
-        constrained = any(request.contain for request in batch)
-        sampling = search.options.sampling
-        if sampling is not None and not constrained:
-            seeds = [request.seed for request in batch]
-            walked = sample(step, start, config.end, limits, sampling, seeds, rules)
-            return [[normalised(each, search)] for each in walked]
-        if search.beam == 1 and not constrained:
-            return [[normalised(each, search)] for each in greedy(step, start, config.end, limits, rules)]
-        contain = None
-        if constrained:
-            phrases = [request.contain for request in batch]
-            boundary = asarray(self.boundary)  # (V)
-            contain = MustContain(phrases, limits, config.end, boundary, batch[0].once)
-        return beam_search(step, start, config.end, limits, beam_of(search), rules, contain)
-
-    def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None) -> Step:
-        if len(self.runners) == 1:
-            return self.allowed(self.runners[0].begin(sources, look))
-        return Ensemble([self.allowed(runner.begin(sources)) for runner in self.runners])
-
-    def allowed(self, step: Step) -> Step:
-        """Mask padding before the softmax: Marian's models give it a large share of the probability."""
-        return step if self.never is None else Without(step, self.never)
-
-    def rules(self, batch: Sequence[Request], options: TranslationOptions) -> list[Rule]:
-        rules: list[Rule] = [NotEmpty(self.config.end)]
-        if options.repetition_penalty != 1.0:
-            rules.append(RepetitionPenalty(options.repetition_penalty))
-        if batch[0].no_repeat_ngram_size:
-            rules.append(NoRepeat(batch[0].no_repeat_ngram_size))
-        if self.automata is not None and any(request.avoid for request in batch):
-            automata = self.arrays.asarray(self.automata)
-            rules.append(Forbidden(automata, [request.avoid for request in batch]))
-        characters = self.characters() if any(request.whole for request in batch) else None
-        if characters is not None:
-            automata = self.arrays.asarray(characters[None])
-            rules.append(Forbidden(automata, [(0,) if each.whole else () for each in batch]))
-        if any(request.prefix for request in batch):
-            rules.append(Prefixes([request.prefix for request in batch]))
-        return rules
 
     def limit(self, request: Request) -> int:
         """The most tokens of a translation: twice the source and a little more, within the model's positions."""
@@ -309,12 +244,6 @@ def beam_of(search: Search) -> Beam:
         patience=search.options.patience,
         coverage=search.options.coverage_penalty,
     )
-
-
-def normalised(hypothesis: Hypothesis, search: Search) -> Hypothesis:
-    """With the length penalty, as in beam search."""
-    penalty = paper_penalty(search.length_penalty)(len(hypothesis.log_probabilities))
-    return replace(hypothesis, score=hypothesis.score / penalty)
 
 
 def width_for(request: Request, search: Search) -> int:

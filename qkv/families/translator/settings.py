@@ -26,7 +26,7 @@ class ModelSettings:
     architecture: Literal["transformer", "recurrent"] = "transformer"
     """Transformer blocks, or LSTMs with attention to the source."""
     width: int
-    """Width of every position's vector (d_model)."""
+    """Width of the vector at each position (d_model)."""
     encoder_depth: int
     """Blocks or LSTMs in the encoder (N). With 0, the decoder reads source and target as one stream (T-D)."""
     decoder_depth: int
@@ -36,9 +36,9 @@ class ModelSettings:
     ffn_width: int
     """Width of the feed-forward layer (d_ff), or of the LSTM state."""
     dropout: float
-    """Share of values dropped in training."""
+    """Dropout rate."""
     attention_dropout: float = 0.0
-    """Share of attention weights dropped in training."""
+    """Dropout rate of the attention weights."""
     norm: Literal["pre", "post"] = "post"
     """Layer norm before each sublayer (pre) or after it (post, as in the paper)."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"

@@ -4,25 +4,24 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import lru_cache, partial
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from qkv.core.translation import TranslationRunner
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.errors import QkvError
-from qkv.families.translator.alignment import Aligner, align, rows_of
+from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.translations import Links, Translation, Word, features_of
-from qkv.text.avoid import automaton, stack_tables
 from qkv.text.vocabulary import Vocabulary
-from qkv.text.whole_characters import whole_characters
 from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
+
+if TYPE_CHECKING:
+    import numpy as np
 
 HALF = "\ufffd"  # how an incomplete character decodes
 
@@ -34,16 +33,24 @@ class TextSearch:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
+    scores_words: bool = (
+        True  # False if nobody reads the scores of single words, which take longer than all the rest
+    )
 
     # Requests --------------------------------------------------------------------------------------------
 
     def searcher(self, options: TranslationOptions) -> Searcher:
         automata = None
         if options.avoid:
+            from qkv.text.avoid import stack_tables
+
             tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
             automata = stack_tables(tables)  # (P, states, V)
-        characters = partial(characters_of, self.tokenizer)  # slow, and rarely needed
-        return Searcher(self.runners, self.tokenizer.starts_word, automata, characters)
+        boundary = partial(
+            getattr, self.tokenizer, "starts_word"
+        )  # slow, and rarely needed, like the next one
+        characters = partial(characters_of, self.tokenizer)
+        return Searcher(self.runners, boundary, automata, characters)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
@@ -97,6 +104,8 @@ class TextSearch:
 
     def beginning(self, options: TranslationOptions) -> str:
         """The prefix as the model writes it."""
+        if not options.prefix:
+            return ""
         return self.tokenizer.decode(self.prefix_ids(options.prefix)).rstrip()
 
     # Results -------------------------------------------------------------------------------------------
@@ -108,7 +117,8 @@ class TextSearch:
         ids, language = hypothesis.ids, options.target_language
         output = self.tokenizer.decode(ids)
         text = reading.written(output)
-        if reading.marks or not reading.job.is_kept_by(reading.back(output)):
+        job = reading.job
+        if job.marks or (job.must_keep and not job.is_kept_by(reading.back(output))):
             links = self.links(reading.text, ids, WORDS_AND_MARKS, language, hypothesis.attention)
             text = completed(reading, output, links, len(self.beginning(options)))
         confidence = self.defaults.confidence
@@ -121,7 +131,7 @@ class TextSearch:
             text=text,
             score=hypothesis.score,
             log_probabilities=tuple(hypothesis.log_probabilities),
-            words=self.word_scores(hypothesis, reading),
+            words=self.word_scores(hypothesis, reading, output) if self.scores_words else (),
             confidence=None
             if confidence is None
             else confidence.of(features_of(hypothesis.log_probabilities)),
@@ -137,9 +147,8 @@ class TextSearch:
             return hypothesis
         return replace(hypothesis, ids=ids, log_probabilities=hypothesis.log_probabilities[: len(ids)])
 
-    def word_scores(self, hypothesis: Hypothesis, reading: Reading) -> tuple[Word, ...]:
+    def word_scores(self, hypothesis: Hypothesis, reading: Reading, output: str) -> tuple[Word, ...]:
         """The log-probability of each word (split at spaces): the sum over its tokens. Tags have none."""
-        output = self.tokenizer.decode(hypothesis.ids)
         words = [reading.written(word) for word in output.split()]
         scores = [0.0] * len(words)
         places = words_of_tokens(self.tokenizer.spans(hypothesis.ids), spans(output, SPACE_SEPARATED))
@@ -160,11 +169,12 @@ class TextSearch:
         output: Sequence[int],
         pattern: re.Pattern[str],
         language: str | None = None,
-        recorded: np.ndarray | None = None,
+        recorded: "np.ndarray | None" = None,
     ) -> Links:
         """Align the words of a translation with those of its source. `recorded` is the attention of the search."""
+        from qkv.families.translator.alignment import align, rows_of
 
-        def attention(ids: Sequence[int]) -> np.ndarray:
+        def attention(ids: Sequence[int]) -> "np.ndarray":
             # A hypothesis that was truncated lacks the step that would read its last token.
             if recorded is not None and len(recorded) >= len(output) + self.aligner.late:
                 return rows_of(recorded, len(output), self.aligner.late)
@@ -181,17 +191,23 @@ def renumbered(links: Links, source: tuple[str, str], target: tuple[str, str]) -
 
 def places_in(text: str, longer: str) -> dict[int, int]:
     """The index of each word of a text in a longer text."""
+    from difflib import SequenceMatcher
+
     blocks = SequenceMatcher(None, text.split(), longer.split(), autojunk=False).get_matching_blocks()
     return {block.a + place: block.b + place for block in blocks for place in range(block.size)}
 
 
 @lru_cache(maxsize=64)
-def automaton_for(phrase: str, tokenizer: Vocabulary) -> np.ndarray:
+def automaton_for(phrase: str, tokenizer: Vocabulary) -> "np.ndarray":
+    from qkv.text.avoid import automaton
+
     return automaton(phrase, tokenizer.token_bytes)
 
 
 @lru_cache(maxsize=8)
-def characters_of(tokenizer: Vocabulary) -> np.ndarray | None:
+def characters_of(tokenizer: Vocabulary) -> "np.ndarray | None":
+    from qkv.text.whole_characters import whole_characters
+
     return whole_characters(tokenizer.token_bytes, tokenizer.end)
 
 

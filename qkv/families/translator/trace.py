@@ -1,6 +1,6 @@
 """Trace a translator: record the search, then rerun the model on the result and record every value."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -9,9 +9,11 @@ from qkv.configs import to_dict
 from qkv.core.pairs import TranslationModel
 from qkv.core.tape import Tape
 from qkv.core.translation import CrossHeads
-from qkv.decoding.beam import paper_penalty
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.beam_options import paper_penalty
+from qkv.decoding.hypothesis import Hypothesis
+from qkv.decoding.step import Step
 from qkv.errors import QkvError
+from qkv.families.translator.general_search import GeneralSearch
 from qkv.families.translator.guarantees.attempts import Attempt, Trial
 from qkv.families.translator.guarantees.job import Reading
 from qkv.families.translator.guarantees.retry import Retry
@@ -50,13 +52,14 @@ def two_stacks(model: TranslationModel) -> TranslatorModel | Recurrent:
     return model
 
 
-class WatchedSearcher(Searcher):
-    """A searcher of one sentence. Without the causal mask there is no cache: early states depend on later tokens."""
+class WatchedSearch(GeneralSearch):
+    """A search for one sentence. Without the causal mask there is no cache: early states depend on later tokens."""
 
     watched: RecordedStep | None = None
 
-    def __init__(self, model: TranslationModel, boundary: Sequence[bool], *, anew: bool):
-        super().__init__([model], boundary)
+    def __init__(self, model: TranslationModel, boundary: Callable[[], Sequence[bool]], *, anew: bool):
+        super().__init__(Searcher([model], boundary))
+        self.searcher.general = self
         self.model, self.anew = model, anew
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None) -> Step:
@@ -83,21 +86,21 @@ def trace_translator(
     """
     if beam is not None:
         translator = Translator(
-            translator.model, translator.tokenizer, replace(translator.defaults, beam_size=beam)
+            translator.model, translator.tokenizer, replace(translator._defaults, beam_size=beam)
         )
     decoding = TranslationOptions()
     text = shuffle_words(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
         raise QkvError("nothing to translate: enter a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab_size)
-    attempt = Attempt(reading=Reading.plain(translator.texts.job(text, decoding)))
+    attempt = Attempt(reading=Reading.plain(translator._pipeline.texts.job(text, decoding)))
     ids = translator.tokenizer.encode(attempt.reading.text)
-    most = translator.limit if longest is None else min(longest, translator.limit)
+    most = translator._pipeline.limit if longest is None else min(longest, translator._pipeline.limit)
     check_length(len(ids), most)
     model = two_stacks(translator.model)
     model = apply_experiment(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
     if experiment.changes_model:
-        translator = Translator(model, translator.tokenizer, translator.defaults)
+        translator = Translator(model, translator.tokenizer, translator._defaults)
     request = Request(source=ids, prefix=experiment.force)
     hypotheses, beams = searched(translator, request, experiment)
     best = hypotheses[0]
@@ -105,10 +108,10 @@ def trace_translator(
         : min(MAX_TRACED_TOKENS, model.config.max_length - 1)
     ]  # the start token takes a position
     free = Trial(attempt, request, hypotheses)
-    if experiment == Experiment() and not Retry(translator.texts, decoding).holds(free, decoding):
+    if experiment == Experiment() and not Retry(translator._pipeline.texts, decoding).holds(free, decoding):
         translation = translator.translate(text)  # which retries under stricter rules, or repairs it
     else:
-        translation = translator.texts.translation(best, attempt.reading, decoding).text
+        translation = translator._pipeline.texts.translation(best, attempt.reading, decoding).text
     return recorded(translator, text, translation, ids, output, beams, experiment)
 
 
@@ -116,12 +119,12 @@ def searched(
     translator: Translator, request: Request, experiment: Experiment
 ) -> tuple[list[Hypothesis], Beams]:
     """The hypotheses, best first, and how they were found. Unlike in `translate`, all finished ones are kept."""
-    defaults, tokenizer = translator.defaults, translator.tokenizer
+    defaults, tokenizer = translator._defaults, translator.tokenizer
     model = two_stacks(translator.model)
-    searcher = WatchedSearcher(model, tokenizer.starts_word, anew=experiment.no_mask)
-    search = translator.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
-    [found] = searcher.find([request], search, lambda count: None)
-    watched = searcher.watched
+    general = WatchedSearch(model, lambda: tokenizer.starts_word, anew=experiment.no_mask)
+    search = translator._pipeline.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
+    [found] = general.searcher.find([request], search, lambda count: None)
+    watched = general.watched
     assert watched is not None
     penalty = paper_penalty(defaults.length_penalty if defaults.beam_size > 1 else 0.0)
     lost = watched.pruned([each.ids for each in found])[:CANDIDATES] if defaults.beam_size > 1 else []

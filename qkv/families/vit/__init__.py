@@ -12,6 +12,7 @@ FAMILY = Family(
             product=f"{HERE}.product:ImageClassifier",
             commands=("classify", "evaluate", "train vit --fine-tune"),
             evaluate=f"{HERE}.commands.evaluate:main",
+            evaluator=f"{HERE}.evaluation:EVALUATOR",
             evaluate_options=("--images", "--scenes"),
             trace=f"{HERE}.trace:trace_vit",
             recompute=f"{HERE}.recompute:recompute",

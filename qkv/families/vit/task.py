@@ -10,7 +10,8 @@ import torch
 
 from qkv.checkpoint.bundle import save_report
 from qkv.data.augmentation import Augmentation
-from qkv.data.labelled_pictures import Labelled
+from qkv.data.images import hash_of
+from qkv.data.labelled_pictures import Labelled, hold_out
 from qkv.errors import QkvError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import PictureBatch, Vit
@@ -22,11 +23,10 @@ from qkv.training.blocks import stack_of
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
-from qkv.training.picture_data import Rows, hash_of, split
 from qkv.training.position import Position
 from qkv.training.report import facts_of_run
+from qkv.training.rows import Rows
 from qkv.training.selection import ChosenWeights
-from qkv.training.settings import number_of
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 from qkv.training.watch import ForwardingWatch, Watch
@@ -50,7 +50,8 @@ class LabelledData:
     ) -> "LabelledData":
         """If there is no validation part, hold out some training images, the same in every run."""
         if valid is None:
-            train, valid = split(train, number_of(valid_size, len(train)), seed=1)
+            kept, out = hold_out(len(train), valid_size, seed=1)
+            train, valid = train.take(kept), train.take(out)
         return cls(train=train, valid=valid, test=test, origin=origin)
 
     @property
@@ -122,14 +123,14 @@ class VitTask(Task[ImageClassifier]):
 
     def finish(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
-        save_report(out, report, model_card("Image classifier", "qkv classify . picture.png", report))
+        save_report(out, report, model_card("Image classifier", "qkv classify . image.png", report))
         return report
 
     def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         images = self.images
-        results = {"validation accuracy": percent(product.accuracy(images.valid), len(images.valid))}
+        results = {"validation accuracy": percent(product._accuracy(images.valid), len(images.valid))}
         if images.test is not None:
-            results["test accuracy"] = percent(product.accuracy(images.test), len(images.test))
+            results["test accuracy"] = percent(product._accuracy(images.test), len(images.test))
         return {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "vit",
@@ -192,7 +193,7 @@ class AccuracyWatch(ForwardingWatch):
         self.product, self.images, self.path = product, images, path
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
-        share = self.product.accuracy(self.images.valid)
+        share = self.product._accuracy(self.images.valid)
         self.images.accuracies.append(share)
         minutes = round(position.seconds / 60, 2)
         line = {"step": position.step, "minutes": minutes, "accuracy": round(share, 5)}

@@ -67,7 +67,7 @@ def test_an_english_sentence_has_one_translation(target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [("de", "en"), ("de", "es"), ("es", "en"), ("es", "de")])
-def test_hardly_a_german_or_spanish_sentence_has_two_translations(source: str, target: str) -> None:
+def test_almost_no_german_or_spanish_sentence_has_two_translations(source: str, target: str) -> None:
     assert ambiguous(source, target) <= len(sentences()) / 1000
 
 

@@ -47,7 +47,7 @@ def test_another_process_makes_the_same_pairs() -> None:
     assert elsewhere.stdout.strip() == str([pair.source for pair in pairs("en", "de", 20, part="test")])
 
 
-def test_every_direction_tells_the_same_sentences() -> None:
+def test_every_direction_has_the_same_sentences() -> None:
     english_german = pairs("en", "de", 300, part="valid")
     german_spanish = pairs("de", "es", 300, part="valid")
     assert [pair.target for pair in english_german] == [pair.source for pair in german_spanish]
@@ -194,14 +194,14 @@ def test_an_article_does_not_pass_for_a_pronoun() -> None:
     ("source", "target", "message"),
     [("en", "fr", "'fr'.*en, de, es"), ("xx", "de", "'xx'"), ("de", "de", "both German")],
 )
-def test_an_impossible_direction_is_rejected_with_a_sentence(source: str, target: str, message: str) -> None:
+def test_an_impossible_direction_raises_an_error(source: str, target: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         pairs(source, target, 1, part="train")
     with pytest.raises(ValueError, match=message):
         deck_pairs(source, target)
 
 
-def test_an_unknown_part_is_rejected_with_a_sentence() -> None:
+def test_an_unknown_part_raises_an_error() -> None:
     with pytest.raises(ValueError, match=r"'dev'.*train, valid and test"):
         pairs("en", "de", 1, part="dev")  # type: ignore[arg-type]
 
@@ -223,7 +223,7 @@ def test_every_clause_between_puts_the_pronoun_farther_from_its_noun() -> None:
         assert all(pair.source.count(", and ") == pair.target.count(", und ") == count for pair in found)
 
 
-def test_in_clauses_between_nobody_appears_whom_the_pronoun_could_mean() -> None:
+def test_intervening_clauses_have_no_noun_that_the_pronoun_could_mean() -> None:
     for pair in pairs_apart("en", "de", 200, clauses=(3,), part="train"):
         for clause in pair.source.split(", and ")[1:]:
             assert clause.split()[0] in ("I", "you", "we")

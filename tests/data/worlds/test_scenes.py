@@ -70,7 +70,7 @@ def test_no_caption_is_in_two_parts() -> None:
         assert not any(part & other for other in parts[place + 1 :])
 
 
-def test_a_scene_told_from_its_other_thing_is_in_the_same_part() -> None:
+def test_a_scene_described_from_the_other_object_is_in_the_same_part() -> None:
     """Both captions have the same pictures."""
     for part in PARTS:
         for scene in some(part):
@@ -105,7 +105,7 @@ def test_a_picture_is_a_function_of_its_scene_and_its_numbers() -> None:
     assert not np.array_equal(first.pixels, other.pixels)
 
 
-def test_what_the_caption_leaves_open_is_told_with_the_picture() -> None:
+def test_attributes_that_the_caption_leaves_open_vary() -> None:
     scene = Scene((SMALL_RED, STRIPED_BLUE), "above")
     sizes = {draw_scene(scene, Random(seed)).scene.things[1].size for seed in range(20)}
     assert sizes == {"small", "large"}

@@ -336,7 +336,7 @@ def test_the_decks_sentences_read_as_in_the_decks(sentence: Sentence, expected: 
 
 
 @pytest.mark.parametrize(("sentence", "expected"), BY_HAND, ids=[texts[0] for _, texts in BY_HAND])
-def test_the_grammar_says_what_a_speaker_says(sentence: Sentence, expected: tuple[str, str, str]) -> None:
+def test_the_grammar_produces_idiomatic_sentences(sentence: Sentence, expected: tuple[str, str, str]) -> None:
     assert in_three_languages(sentence) == expected
 
 

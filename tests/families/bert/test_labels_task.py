@@ -70,12 +70,12 @@ def test_other_labels_get_a_new_head_on_the_same_body(labels: list[str], base: P
     assert report["fine_tuned"] == {"from": "base", "head": "new"}
 
 
-def test_a_head_for_numbers_says_the_same_ones_in_units_of_the_new(tmp_path: Path) -> None:
+def test_a_kept_regression_head_predicts_the_same_numbers_on_the_new_scale(tmp_path: Path) -> None:
     tiny_classifier(()).save(tmp_path / "base")
     report = tuned(tmp_path / "base", tmp_path / "out", ["10.0", "25.5"])
     assert report["fine_tuned"]["head"] == "kept"
     before, after = load(tmp_path / "base"), load(tmp_path / "out")
-    assert after.defaults.mean != before.defaults.mean
+    assert after._defaults.mean != before._defaults.mean
     asked = [(text,) for text in TEXTS]
     numbers = [[verdict.number for verdict in each.classify(asked)] for each in (before, after)]
     assert numbers[1] == pytest.approx(numbers[0], abs=1e-4)

@@ -43,7 +43,7 @@ def test_every_sentence_is_read_and_nothing_is_longer_than_the_room() -> None:
     assert len(missing) < 0.1 * 30 * 8  # some are cut off where two parts are too long together
 
 
-def test_one_document_has_strangers_from_elsewhere_in_it() -> None:
+def test_with_one_document_random_second_parts_come_from_elsewhere_in_it() -> None:
     pairs = pairs_of(documents(1, 40), 24, random.Random(4))
     assert {pair.follows for pair in pairs} == {True, False}
     for pair in pairs:

@@ -51,7 +51,7 @@ def test_segments_and_order_matter() -> None:
 
 
 @torch.no_grad()
-def test_the_tape_tells_what_was_computed_and_changes_nothing() -> None:
+def test_the_tape_records_every_value_and_changes_nothing() -> None:
     model, tape = bert(), Tape()
     torch.testing.assert_close(model(IDS, tape=tape), model(IDS))
     weights = tape["encoder.1.attention.weights"]
@@ -70,7 +70,7 @@ def test_the_loss_of_a_batch_is_that_of_its_parts_by_masked_words() -> None:
     torch.testing.assert_close(whole, (2 * first + second) / 3)
 
 
-def test_what_follows_is_learned() -> None:
+def test_next_sentence_prediction_is_learned() -> None:
     torch.manual_seed(4)
     model = Bert(BertConfig(encoder=ENCODER))
     batch = MaskedBatch(
@@ -118,6 +118,6 @@ def test_heads_that_are_not_there_are_rejected() -> None:
         bare.next_logits(torch.zeros(1, 2, 12))
 
 
-def test_more_pieces_than_positions_are_an_error_and_not_cut() -> None:
+def test_more_tokens_than_positions_raise_an_error() -> None:
     with pytest.raises(ValueError, match="beyond the context of 9"):
         bert()(torch.ones(1, 10, dtype=torch.long))

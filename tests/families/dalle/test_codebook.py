@@ -1,4 +1,4 @@
-"""Pictures to codes and back, whatever the weights are."""
+"""Images to codes and back, for any weights."""
 
 from typing import Literal
 
@@ -24,7 +24,7 @@ def pictures() -> torch.Tensor:
 
 
 @QUANTIZERS
-def test_codes_tell_all_that_the_decoder_is_told(quantizer: Quantizer) -> None:
+def test_decoding_the_codes_equals_the_full_pass(quantizer: Quantizer) -> None:
     own = model(quantizer)
     with torch.no_grad():
         codes = own.encode(pictures())
@@ -65,7 +65,7 @@ def test_the_noisy_choice_is_by_chance_in_training_alone() -> None:
 @pytest.mark.parametrize(
     "change", [{"patch": 5}, {"levels": ()}, {"levels": (4, 1)}, {"temperature": 0.0}, {"depth": -1}]
 )
-def test_what_cannot_be_is_rejected(change: dict[str, object]) -> None:
+def test_an_invalid_config_is_rejected(change: dict[str, object]) -> None:
     given = {
         "side": 12,
         "channels": 3,

@@ -79,7 +79,7 @@ def test_a_place_is_its_row_and_its_column() -> None:
     torch.testing.assert_close(same[1, 0] - same[0, 0], same[1, 2] - same[0, 2])
 
 
-def test_the_loss_weighs_words_and_codes_as_it_is_told() -> None:
+def test_the_loss_weights_words_and_codes_as_configured() -> None:
     own = model(text_share=1 / 8)
     about_words, about_codes = own.hidden(CAPTIONS, PICTURES)
     words = F.cross_entropy(
@@ -98,12 +98,12 @@ def test_a_batch_whose_captions_are_all_left_out_has_the_loss_of_its_codes() -> 
 
 
 @pytest.mark.parametrize("change", [{"places": 0}, {"text_share": 1.5}, {"label_smoothing": 1.0}])
-def test_what_cannot_be_is_rejected(change: dict[str, object]) -> None:
+def test_an_invalid_config_is_rejected(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"at least 1|from 0 to 1"):
         model(**change)
 
 
-def test_a_step_asks_a_device_for_no_number() -> None:
+def test_a_training_step_does_not_synchronize_with_the_device() -> None:
     """Tensors of the device "meta" have none: whoever asks for one gets an error."""
     own, meta = model().to("meta"), torch.device("meta")
     own.loss(CaptionedBatch.of(CAPTIONS, PICTURES, PAD).to(meta)).backward()

@@ -29,7 +29,7 @@ def real(scenes: list[Scene]) -> list[Any]:
     return [draw_scene(scene, Random(number)).pixels for number, scene in enumerate(scenes)]
 
 
-def test_who_draws_no_unseen_pair_has_most_attributes_and_no_pair() -> None:
+def test_drawing_no_unseen_pair_keeps_most_attributes_but_scores_no_pair() -> None:
     scenes, _ = measured_captions("unseen", 40, seed=1)
     right, without = (
         attribute_scores(scenes, real(each)) for each in (scenes, [without_unseen(scene) for scene in scenes])
@@ -61,7 +61,7 @@ def test_scenes_of_one_thing_and_of_two_are_scored_apart() -> None:
     assert scores["two things"] > 0.99
 
 
-def test_beside_the_scores_stands_what_can_be_had_without_success() -> None:
+def test_scores_are_reported_with_their_baselines() -> None:
     scores = scene_scores(untrained_painter(), 20, ONCE)
     for name in (SEEN_PAIRS, UNSEEN_PAIRS):
         assert 0.2 < scores[name]["attributes without the caption"] < 0.6
@@ -82,7 +82,7 @@ def codes_that_give(back: Any) -> Codebook:
     return cast(Codebook, SimpleNamespace(config=config, encode=lambda pixels: pixels, decode=back))
 
 
-def test_a_codebook_is_told_what_its_codes_leave_of_the_attributes() -> None:
+def test_a_codebook_is_scored_by_the_attributes_its_codes_keep() -> None:
     """No painter can draw better than that."""
     whole, nothing = (
         reconstructed_scenes(codes_that_give(back), 20)["scenes"]

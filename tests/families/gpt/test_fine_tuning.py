@@ -75,7 +75,7 @@ def test_it_begins_with_the_weights_the_tokens_and_the_sizes_of_the_model(
     for name, tensor in before.model.state_dict().items():
         assert torch.allclose(after.model.state_dict()[name], tensor, rtol=0, atol=1e-25), name
     assert after.tokenizer.text() == before.tokenizer.text()
-    assert after.defaults == before.defaults
+    assert after._defaults == before._defaults
     stack = replace(before.model.config.stack, dropout=0.25)
     assert after.model.config == replace(before.model.config, stack=stack)
     assert report["fine_tuned"] == {"from": "gpt2", "validation_loss_before": report["validation"]["loss"]}
@@ -83,7 +83,7 @@ def test_it_begins_with_the_weights_the_tokens_and_the_sizes_of_the_model(
 
 
 @pytest.mark.parametrize("base", ["subwords", "gpt1", "gpt2"])
-def test_it_learns_the_new_text_and_the_report_tells_from_where_to_where(
+def test_it_learns_the_new_text_and_the_report_has_the_loss_before_and_after(
     base: str, bases: Path, tmp_path: Path
 ) -> None:
     report = tuned(bases / base, tmp_path / "out", how=settings(40, dropout=0.0)).report
@@ -96,7 +96,7 @@ def test_it_learns_the_new_text_and_the_report_tells_from_where_to_where(
         assert now < then
 
 
-def test_an_imported_model_that_has_gone_on_goes_out_and_in_again(bases: Path, tmp_path: Path) -> None:
+def test_an_imported_and_fine_tuned_model_survives_export_and_import(bases: Path, tmp_path: Path) -> None:
     tuned(bases / "gpt2", tmp_path / "out", how=settings(30))
     export_to_transformers(tmp_path / "out", tmp_path / "published")
     import_model(tmp_path / "published", tmp_path / "again", origin="here")
@@ -119,7 +119,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
     frames = {name: value for name, value in report["results"].items() if name.startswith("test")}
     now, then = (float(frames[name].split()[0]) for name in sorted(frames))
     assert now < then - 4
-    assert load(tmp_path / "out").compose(generation=GenerationOptions(max_new_tokens=16))
+    assert load(tmp_path / "out").compose(options=GenerationOptions(max_new_tokens=16))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_does_not_fit_the_model_is_refused_and_nothing_is_written(
+def test_data_that_do_not_fit_the_model_are_rejected_and_nothing_is_written(
     base: str, given: Any, how: Any, sentence: str, bases: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(QkvError, match=sentence):
@@ -159,7 +159,7 @@ def test_a_run_is_resumed_with_the_model_it_began_with_only(bases: Path, tmp_pat
     assert tuned(bases / "gpt2", tmp_path / "out", resume=True).report["training"]["steps"] == 20
 
 
-def test_epochs_say_how_long_it_takes_where_nothing_else_does(bases: Path, tmp_path: Path) -> None:
+def test_epochs_set_the_length_of_a_run_without_steps_or_minutes(bases: Path, tmp_path: Path) -> None:
     report = tuned(bases / "gpt2", tmp_path / "out", how=settings(None, epochs=2)).report
     assert report["training"]["epochs"] == pytest.approx(2, abs=0.1)
 

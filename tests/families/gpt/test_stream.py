@@ -15,7 +15,7 @@ def said(data: StreamData, seed: int) -> list[int]:
     return [int(each) for batch in found for each in batch.target.flatten()[batch.real]]
 
 
-def test_every_token_is_said_once_in_an_epoch_and_epochs_differ() -> None:
+def test_every_token_is_predicted_once_in_an_epoch_and_epochs_differ() -> None:
     data = StreamData(lambda seed: IDS, context=8, batch_tokens=32, shuffled=True)
     first, second = said(data, 1), said(data, 2)
     assert sorted(first) == sorted(second) == IDS[1:].tolist()

@@ -1,4 +1,4 @@
-"""Few pairs make a poor translator: this is said before and after training, with what to do."""
+"""With few pairs, there is a warning before and after training that says what to do."""
 
 from qkv.families.translator.advice import FEW_PAIRS, advice_after, advice_before
 

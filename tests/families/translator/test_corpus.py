@@ -1,4 +1,4 @@
-"""The data of a translator: with subword dropout the words are cut anew, and stay what they are."""
+"""The data of a translator: with BPE dropout words are split differently each time, and decode to the same text."""
 
 from digits import DIGITS
 
@@ -7,7 +7,7 @@ from qkv.families.translator.corpus import PairData
 from qkv.text.tokenizer import Tokenizer
 
 
-def test_with_subword_dropout_every_row_still_says_its_own_pair() -> None:
+def test_with_bpe_dropout_every_row_still_decodes_to_its_own_pair() -> None:
     lines = [" ".join(DIGITS[:count]) for count in range(1, 8)]
     pairs = ParallelText(source=lines, target=[line.upper() for line in lines])
     tokenizer = Tokenizer.learn([*pairs.source, *pairs.target] * 3, 330)

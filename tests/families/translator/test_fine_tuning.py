@@ -165,15 +165,15 @@ def test_an_imported_translator_learns_and_goes_out_and_in_again(marian: Path, t
     export_to_transformers(tmp_path / "out", tmp_path / "published")
     import_model(tmp_path / "published", tmp_path / "again", origin="here")
     first, again = load(tmp_path / "out"), load(tmp_path / "again")
-    assert first.defaults.languages == Languages(source="en", target="de")  # one named now, one before
-    assert again.defaults == first.defaults
+    assert first._defaults.languages == Languages(source="en", target="de")  # one named now, one before
+    assert again._defaults == first._defaults
     lines = named.valid.source
     assert again.translate(lines) == first.translate(lines)
     assert first.translate(lines) != load(marian).translate(lines)
-    assert first.defaults.beam_size == load(marian).defaults.beam_size
+    assert first._defaults.beam_size == load(marian)._defaults.beam_size
 
 
-def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
+def test_the_target_language_of_the_pairs_comes_from_an_option_or_from_each_line(
     romance: Path, tmp_path: Path
 ) -> None:
     quick = settings(steps=2)
@@ -210,7 +210,7 @@ def test_the_target_language_of_the_pairs_is_said_by_an_option_or_by_each_line(
         ),
     ],
 )
-def test_what_does_not_fit_the_model_is_refused_and_nothing_is_written(
+def test_data_that_do_not_fit_the_model_are_rejected_and_nothing_is_written(
     model: str, changes: dict[str, Any], match: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     how = settings()
@@ -236,7 +236,7 @@ def test_a_model_of_lstms_and_one_without_an_encoder_are_tuned_as_well(tmp_path:
         assert (config.dropout if name == "lstm" else config.decoder.dropout) == 0.3
 
 
-def test_epochs_say_how_long_it_takes_where_nothing_else_does(trained: Path, tmp_path: Path) -> None:
+def test_epochs_set_the_length_of_a_run_without_steps_or_minutes(trained: Path, tmp_path: Path) -> None:
     outcome, _ = tuned(trained, tmp_path / "out", how=settings(steps=None, epochs=0.5))
     assert outcome.report is not None
     assert outcome.report["training"]["epochs"] == pytest.approx(0.5, abs=0.1)

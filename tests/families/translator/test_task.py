@@ -45,7 +45,7 @@ def test_twenty_steps_equal_ten_and_ten_more_after_a_stop_bit_for_bit(
 
 
 @pytest.mark.parametrize("change", ["muon", "subword dropout", "both"])
-def test_muon_and_subword_dropout_are_resumed_bit_for_bit_as_well(tmp_path: Path, change: str) -> None:
+def test_muon_and_bpe_dropout_are_resumed_bit_for_bit(tmp_path: Path, change: str) -> None:
     settings = tiny_settings(optimizer="adamw" if change == "subword dropout" else "muon")
     if change != "muon":
         settings = replace(settings, data=replace(settings.data, bpe_dropout=0.2))
@@ -70,7 +70,9 @@ def test_a_snapshot_that_a_kill_left_behind_is_removed_after_all(tmp_path: Path)
     assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
 
 
-def test_a_run_killed_between_two_saves_goes_on_from_the_last_and_ends_the_same(tmp_path: Path) -> None:
+def test_a_run_killed_between_two_saves_resumes_from_the_last_one_with_the_same_result(
+    tmp_path: Path,
+) -> None:
     train(tmp_path / "whole")
 
     def die() -> None:
@@ -118,7 +120,7 @@ def test_resuming_a_finished_run_changes_no_weight(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_in_the_last_step_is_not_answered_by_minutes_of_scoring(
+def test_a_signal_in_the_last_step_skips_the_scoring(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     train(tmp_path / "whole")
@@ -141,7 +143,7 @@ def test_a_persons_own_copy_of_a_snapshot_hinders_nothing_and_stays(tmp_path: Pa
     assert mine.exists()
 
 
-def test_a_run_goes_on_with_a_later_qkv_that_knows_another_setting(
+def test_a_later_version_with_a_new_setting_resumes_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def older(settings: Any) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def test_a_run_that_was_killed_while_it_was_scored_knows_the_average_that_it_has
     assert recorder.warnings == ["this run is already complete."]
 
 
-def test_a_run_that_is_computed_otherwise_than_it_began_says_so_by_name(tmp_path: Path) -> None:
+def test_a_change_in_the_arithmetic_is_named_on_resume(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=9, action=send(signal.SIGINT)))
     path = tmp_path / "out" / "training" / "run.json"
     facts = read_sealed(path)
@@ -221,7 +223,7 @@ def test_a_run_whose_attention_is_computed_by_loops_is_resumed_bit_for_bit(
     assert hashes(tmp_path / "parts", 20) == hashes(tmp_path / "whole", 20)
 
 
-def test_changed_data_are_refused_on_resume(tmp_path: Path) -> None:
+def test_changed_data_are_rejected_on_resume(tmp_path: Path) -> None:
     train(tmp_path / "out", recorder=Recorder(at=5, action=send(signal.SIGINT)))
     before = file_hash(tmp_path / "out" / "training" / "step-6" / "model.safetensors")
     with pytest.raises(
@@ -319,9 +321,7 @@ def test_the_better_of_the_best_snapshot_and_the_average_is_kept(
         assert torch.equal(tensor, outcome.product.model.state_dict()[name]), name
 
 
-def test_the_last_weights_are_kept_where_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_last_weights_are_kept_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qkv.training.selection.loss_on", lambda *_: 0.0)  # the average would be the better
     outcome, _ = train(tmp_path / "out", tiny_settings(keep="last", learning_rate=0.3))
     assert outcome.report is not None
@@ -350,7 +350,7 @@ def test_the_bundle_is_usable_while_training_goes_on(tmp_path: Path) -> None:
     assert torch.equal(translator.model.state_dict()["tokens.weight"], weights["tokens.weight"])
 
 
-def test_the_report_and_the_card_say_what_was_done(tmp_path: Path) -> None:
+def test_the_report_and_the_model_card_describe_the_run(tmp_path: Path) -> None:
     outcome, _ = train(tmp_path / "out")
     assert outcome.report is not None
     stored = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
@@ -403,7 +403,7 @@ def test_data_that_cannot_fill_an_exact_vocabulary_are_refused_before_anything_i
         ("scoring", "tokenize", "14a", "sacrebleu has no tokenizer '14a'"),
     ],
 )
-def test_settings_that_cannot_work_are_refused_before_anything_is_written(
+def test_invalid_settings_are_rejected_before_anything_is_written(
     tmp_path: Path, where: str | None, name: str, value: Any, sentence: str
 ) -> None:
     settings = tiny_settings()
@@ -417,7 +417,7 @@ def test_settings_that_cannot_work_are_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_rotary_positions_with_heads_of_odd_width_are_refused_before_anything_is_written(
+def test_rotary_positions_with_odd_head_width_are_rejected_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
     settings = tiny_settings()
@@ -435,7 +435,7 @@ def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> N
     assert (tmp_path / "out" / "README.md").read_text() == "mine"
 
 
-def test_the_end_of_a_run_is_scored_by_the_engine_and_says_how_far_it_is(
+def test_the_final_scoring_uses_the_engine_and_reports_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     try:
@@ -470,7 +470,7 @@ def test_a_trained_translator_never_claims_more_than_its_validation_set_supports
     told = outcome.report["trust"]["confidence"]
     assert told["hypotheses"] > told["sentences"]
     assert {"brier_score", "brier_score_of_a_constant", "calibration_error"} <= told.keys()
-    confidence = load(tmp_path / "out").defaults.confidence  # type: ignore[union-attr]
+    confidence = load(tmp_path / "out")._defaults.confidence  # type: ignore[union-attr]
     least, most = 1 / (told["sentences"] + 2), (told["sentences"] + 1) / (told["sentences"] + 2)
     assert confidence.of((-1e9, -1e9, 0.0)) >= least
     assert confidence.of((0.0, 0.0, 1e9)) <= most

@@ -69,7 +69,7 @@ def test_the_same_classes_in_another_order_keep_the_head_and_its_numbers(base: P
     for name, tensor in before.model.state_dict().items():
         assert same(after.model.state_dict()[name], tensor), name
     right = [before.classes.index(given.valid.classes[label]) for label in given.valid.labels]
-    said = before.probabilities(given.valid.pictures).argmax(-1).tolist()
+    said = before._probabilities(given.valid.pictures).argmax(-1).tolist()
     share = sum(a == b for a, b in zip(said, right, strict=True)) / len(right)
     assert report["fine_tuned"] == {
         "from": "model",
@@ -96,7 +96,7 @@ def test_other_classes_get_a_new_head_on_the_same_body(
 
 def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) -> None:
     before = untrained_classifier()
-    ImageClassifier(before.model, replace(before.defaults, classes=("ant", "bee", "bee"))).save(
+    ImageClassifier(before.model, replace(before._defaults, classes=("ant", "bee", "bee"))).save(
         tmp_path / "m"
     )
     report = tuned(tmp_path / "m", tmp_path / "out", gallery("ant", "bee"), settings())
@@ -104,7 +104,7 @@ def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) ->
     assert load(tmp_path / "out").classes == ("ant", "bee")
 
 
-def test_what_acts_in_training_alone_may_be_another(base: Path, tmp_path: Path) -> None:
+def test_settings_that_act_only_in_training_may_change(base: Path, tmp_path: Path) -> None:
     tuned(base, tmp_path / "out", gallery("ant", "bee"), settings(dropout=0.25, label_smoothing=0.125))
     config = load(tmp_path / "out").model.config
     assert (config.stack.dropout, config.label_smoothing) == (0.25, 0.125)
@@ -130,7 +130,7 @@ def test_it_learns_classes_that_it_did_not_know(base: Path, tmp_path: Path) -> N
         ((3, 8, 8), {"label_smoothing": -0.5}, "label_smoothing must be at least 0"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_written(
+def test_images_that_do_not_fit_are_rejected_and_nothing_is_written(
     form: tuple[int, ...], changes: dict[str, Any], match: str, base: Path, tmp_path: Path
 ) -> None:
     pictures = Labelled(np.zeros((20, *form), dtype=np.uint8), np.arange(20) % 2, ("a", "b"))

@@ -52,7 +52,7 @@ def test_the_map_of_patches_is_a_convolution_that_never_overlaps() -> None:
     torch.testing.assert_close(own.patches(patches_of(pictures(), PATCH)), wanted)
 
 
-def test_every_patch_can_change_the_verdict() -> None:
+def test_every_patch_can_change_the_prediction() -> None:
     own, picture = model(), pictures().requires_grad_()
     own(picture)[0, 2].backward()
     assert picture.grad is not None
@@ -80,8 +80,8 @@ def test_labels_are_smoothed_in_validation_too() -> None:
     torch.testing.assert_close(own.train().loss(batch), smooth)
 
 
-def test_being_surer_is_not_being_better_where_labels_are_smoothed() -> None:
-    """The same answers, all of them right, but surer than it was taught to be."""
+def test_with_label_smoothing_higher_confidence_is_not_a_lower_loss() -> None:
+    """The same correct predictions, with more confidence than the smoothed labels."""
     own = model(label_smoothing=0.2).eval()
     shown = pictures()
     batch = PictureBatch(shown, own(shown).argmax(-1))
@@ -102,6 +102,6 @@ def test_being_surer_is_not_being_better_where_labels_are_smoothed() -> None:
         ({"label_smoothing": 1.0}, "smoothing"),
     ],
 )
-def test_what_cannot_be_is_rejected(change: dict[str, object], sentence: str) -> None:
+def test_an_invalid_config_is_rejected(change: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         config(**change)

@@ -33,7 +33,7 @@ def test_a_saved_classifier_gives_the_same_output(tmp_path: Path, picture: Path)
     assert next(iter(said.probabilities)) == said.label
 
 
-def test_pictures_are_asked_about_one_by_one_or_together(picture: Path) -> None:
+def test_images_are_classified_one_by_one_or_in_a_batch(picture: Path) -> None:
     own, other = untrained_classifier(), picture.with_name("b.png")
     Image.new("RGB", (8, 8), "red").save(other)
     counted: list[int] = []
@@ -51,7 +51,7 @@ def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Pa
     own = untrained_classifier()
     with pytest.raises(QkvError, match="fit images to the model"):
         own.classify([(str(picture),)])
-    assert own.fitting().classify([(str(picture),)])[0].label in own.classes
+    assert own.classify(picture, fit=True).label in own.classes
 
 
 def test_a_bundle_whose_parts_do_not_belong_together_is_rejected(tmp_path: Path) -> None:

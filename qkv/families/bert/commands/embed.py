@@ -3,7 +3,7 @@
 import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +27,8 @@ class Embed:
     output: OptionalOutput = None
     """File for the vectors: .npy (one row per text) or .jsonl. By default, JSON lines go to standard output."""
     options: Annotated[EmbeddingOptions, Flag(name="")] = field(default_factory=EmbeddingOptions)
+    json: bool = False
+    """Print JSON, which is the default. With --output: one document that says what was written."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
 
 
@@ -46,7 +48,7 @@ def main(arguments: list[str]) -> None:
     model = load_for(command.model, "embed", Bert, command.running, warn)
     texts = all_texts(command)
     with name_lines(command), count_progress("embedding", len(texts)) as done:
-        vectors = model.embed(texts, done=done, **asdict(command.options))
+        vectors = model.embed(texts, command.options, done=done)
     if command.output is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
         for text, vector in zip(texts, vectors.tolist(), strict=True):
@@ -59,6 +61,10 @@ def main(arguments: list[str]) -> None:
     else:
         lines = [record(text, vector) for text, vector in zip(texts, vectors.tolist(), strict=True)]
         write_file(command.output, "".join(f"{line}\n" for line in lines).encode())
+    if command.json:
+        from qkv.cli.reports import print_json
+
+        print_json({"output": str(command.output), "texts": len(vectors), "width": int(vectors.shape[1])})
     say(f"wrote {len(vectors):,} vectors of {vectors.shape[1]} numbers to {command.output}")
 
 
@@ -79,8 +85,8 @@ def check(command: Embed) -> None:
 
 
 def all_texts(command: Embed) -> list[str]:
-    from qkv.cli.file_job import lines_of
     from qkv.cli.texts import standard_input
+    from qkv.runtime.file_job import lines_of
 
     if command.text:
         return list(command.text)

@@ -17,6 +17,6 @@ CAPTIONS = Trainable(
     unit="images",
     task="qkv.families.dalle.task:dalle_task",
     starts_with=frozenset(("images", "scenes")),
-    usage='draw {out} "…" -o picture.png',
+    usage='draw {out} "…" -o image.png',
 )
 TRAINABLES = (CAPTIONS,)

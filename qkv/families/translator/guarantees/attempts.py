@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qkv.decoding.step import Hypothesis
+from qkv.decoding.hypothesis import Hypothesis
 from qkv.families.translator.guarantees.job import Reading, touches
 from qkv.families.translator.guarantees.places import Edit, Places, applied
 from qkv.families.translator.search import Request

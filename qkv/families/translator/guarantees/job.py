@@ -117,6 +117,11 @@ class Job:
     def kept_texts(self) -> list[str]:
         return [span.text for span in self.kept]
 
+    @property
+    def must_keep(self) -> bool:
+        """Whether a translation can break a guarantee of this job."""
+        return bool(self.kept or self.wanted)
+
     def written(self, output: str) -> str:
         """The output with the entities of the source."""
         return escape(output, self.spellings) if self.spellings else output

@@ -41,6 +41,8 @@ class Edit:
 
 def applied(text: str, edits: Sequence[Edit], write: Callable[[str], str] = str) -> str:
     """Apply all edits. An insertion inside replaced text goes after it. `write` converts the text between edits."""
+    if not edits:
+        return write(text)
     made, last, apart = "", 0, False
     for edit in [*sorted(edits, key=lambda each: (each.start, each.end)), Edit(len(text), len(text), "")]:
         between = text[last : edit.start]  # empty if several edits share a position

@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import eq
 
 LONGEST_UNIT = 12  # the most tokens in a repeated unit
 
 
 def is_loop(output: Sequence[int], source: Sequence[int]) -> bool:
     """Whether a short sequence of tokens is repeated more often than the source justifies."""
-    if (
-        max(Counter(output).values(), default=0) < 3
-    ):  # a loop has every token of its unit at least three times
+    if len(output) - len(set(output)) < 2:  # a loop has every token of its unit at least three times
+        return False
+    if max(Counter(output).values()) < 3:
         return False
     allowed = max(2, 1 + max((count for count, _ in runs(source)), default=1))
     return any(count > (allowed if unit > 2 else max(3, allowed)) for count, unit in runs(output))
@@ -31,7 +32,10 @@ def repeats_a_word(output: str, reasons: Sequence[str]) -> bool:
 
 def run_of_words(text: str) -> int:
     """The longest run of one word; only words with a letter or a digit count."""
-    words = [word if any(map(str.isalnum, word)) else None for word in text.casefold().split()]
+    words: list[str | None] = [*text.casefold().split()]
+    if not any(map(eq, words, words[1:])):
+        return 1
+    words = [word if word and any(map(str.isalnum, word)) else None for word in words]
     most = length = 1
     for one, other in pairwise(words):
         length = length + 1 if one is not None and one == other else 1

@@ -47,7 +47,7 @@ class Retry:
         The next attempts of all segments are searched in one batch.
         """
         jobs = [self.texts.job(text, own) for text, own in segments]
-        if any(job.kept or job.wanted or job.marks for job in jobs):  # their spans are placed by attention
+        if any(job.must_keep or job.marks for job in jobs):  # their spans are placed by attention
             self.search = replace(self.search, align=self.texts.aligner.cross_heads)
         courses = [self.course(job, own) for job, (_, own) in zip(jobs, segments, strict=True)]
         results: list[list[Translation]] = [[] for _ in segments]
@@ -66,14 +66,14 @@ class Retry:
         return results
 
     def course(self, job: Job, options: TranslationOptions) -> Course:
-        return self.with_guarantees(job, options) if job.kept or job.wanted else self.plain(job, options)
+        return self.with_guarantees(job, options) if job.must_keep else self.plain(job, options)
 
     def plain(self, job: Job, options: TranslationOptions) -> Course:
         """Retry only if the translation is a loop."""
         attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=options.no_repeat_ngram_size)
         trial = yield attempt
         for size in NO_REPEAT:
-            if self.holds(trial, options):
+            if self.is_sound(trial, options):
                 break
             trial = yield replace(
                 attempt, no_repeat_ngram_size=min(size, options.no_repeat_ngram_size or size)

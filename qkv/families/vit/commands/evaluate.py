@@ -1,33 +1,25 @@
 """`qkv evaluate` of an image classifier."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from qkv.cli.options import read_options
-from qkv.cli.picture_scores import check_scenes_or_images, show_scores
 from qkv.cli.threads import use_threads
+from qkv.families.vit.evaluation_options import ImageEvaluation
 from qkv.flags import Flag, Positional
-from qkv.runtime.running import DEFAULT_RUNNING, Running
-
-if TYPE_CHECKING:
-    from qkv.families.vit.product import ImageClassifier
+from qkv.runtime.running import EXACT, Running
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateClassifier:
     model: Positional[Path]
     """Folder of an image classifier."""
-    images: Path | None = None
-    """Folder with one folder per class, or idx files, as for training. Its test part is used, else its validation part,
-    else all of it. Images are resized to fit the model."""
-    scenes: int = 0
-    """Evaluate on this many built-in scenes instead, for a classifier that was trained on scenes."""
+    options: Annotated[ImageEvaluation, Flag(name="")] = field(default_factory=ImageEvaluation)
     json: bool = False
     """Print everything as one JSON document."""
-    running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
+    running: Annotated[Running, Flag(name="")] = EXACT
 
 
 def main(arguments: list[str]) -> None:
@@ -37,25 +29,9 @@ def main(arguments: list[str]) -> None:
         prog="qkv evaluate",
         description="Measure the accuracy of an image classifier.",
     )
-    check_scenes_or_images(command.scenes, command.images)
     use_threads(command.running.threads)
-    from qkv.families.loading import load_for
-    from qkv.families.vit.product import ImageClassifier
-    from qkv.progress.terminal import warn
+    from qkv.families.vit.evaluation import evaluate_images
+    from qkv.progress.display import command_display
 
-    model = load_for(command.model, "evaluate", ImageClassifier, command.running, warn)
-    show_scores(scores_of(command, model), command.json)
-
-
-def scores_of(command: EvaluateClassifier, model: ImageClassifier) -> dict[str, Any]:
-    from qkv.data.labelled_pictures import read_evaluation_images
-    from qkv.data.worlds.labelled_scenes import evaluation_scenes
-    from qkv.progress.terminal import warn
-
-    if command.images is None:
-        name, part = "test", evaluation_scenes(command.scenes, model.form).with_class_order(model.classes)
-    else:
-        name, part = read_evaluation_images(command.images, model.form, model.classes)
-        if name == "all":
-            warn(f"{command.images} has no test or validation part: it may hold images of the training data.")
-    return {"part": name, "pictures": len(part), "accuracy": round(model.accuracy(part), 5)}
+    report = evaluate_images(command.model, command.options, command.running, command_display())
+    print(json.dumps(report.to_dict(), ensure_ascii=False) if command.json else str(report).rstrip("\n"))

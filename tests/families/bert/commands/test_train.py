@@ -147,7 +147,7 @@ def test_a_mistake_is_one_error_message(
     [
         ("a\tx\nb\t\n", "", "line 2 has no label"),
         ("a\tx\nb\tx\n", "", "every label is 'x'"),
-        ("a\tx\nb\ty\n", "", "too few examples to hold some out"),
+        ("a\tx\nb\ty\n", "", "are too few to hold some out"),
         (
             "a\tx\nb\ty\n" * 20 + "the " * 40 + "\tx\n",
             "",

@@ -4,6 +4,8 @@ import json
 import os
 import select
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,7 +15,9 @@ import pytest
 from commands import ENVIRONMENT, code_of, process, refused
 
 import qkv
-from qkv.families.translator.commands import translate as translate_command
+from qkv.engine import NoEngineError
+from qkv.engine.library import CACHE, cache_folder, library
+from qkv.families.translator.lines import LineTranslation, without_line_breaks
 
 
 @contextmanager
@@ -55,7 +59,7 @@ def test_every_line_is_translated_in_order_with_any_batch_size(
     answers = capsys.readouterr().out.split("\n")
     translator = qkv.load(model)
     assert answers == [
-        *(translate_command.without_line_breaks(translator.translate(line)) for line in LINES),
+        *(without_line_breaks(translator.translate(line)) for line in LINES),
         "",
     ]
     assert [answers[place] for place in (1, 3, 4, 5, 6)] == ["", " ", "👍", "\x07\x1b", "4 5 6"]
@@ -147,7 +151,7 @@ def test_a_line_on_a_pipe_is_translated_before_the_next_is_sent(model: Path) -> 
             ready, _, _ = select.select([running.stdout], [], [], 60)
             assert ready, "the answer did not come while the pipe was open"
             answer = running.stdout.readline().decode()
-            assert answer == f"{translate_command.without_line_breaks(translator.translate(line))}\n"
+            assert answer == f"{without_line_breaks(translator.translate(line))}\n"
         out, _ = running.communicate(timeout=60)
     assert (out, running.returncode) == (b"", 0)
 
@@ -282,7 +286,7 @@ def test_every_compute_type_translates(compute: str, model: Path, capsys: pytest
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "has no calibrated confidence"),
         (["--min-confidence", "5"], "--min-confidence must be in [0, 1]"),
-        (["--withhold"], "--withhold needs --min-confidence"),
+        (["--withhold"], "--withhold needs a minimum confidence"),
         (["--protect", "names"], "--protect accepts"),
         (["--threads", "0"], "--threads must be from 1 to"),
         (["--num_hypotheses", "0"], "--num-hypotheses must be from 1 to"),
@@ -323,15 +327,47 @@ def test_lines_are_printed_before_the_next_ones_are_translated(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed: list[int] = []
-    records = translate_command.records
+    records = LineTranslation.records
 
     def watched(*given: Any, **named: Any) -> list[str]:
         printed.append(capsys.readouterr().out.count("\n"))
         return records(*given, **named)
 
-    monkeypatch.setattr(translate_command, "records", watched)
-    (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(30)))
+    monkeypatch.setattr(LineTranslation, "records", watched)
+    (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(300)))
     assert code_of("translate", model, "--input", tmp_path / "lines") == 0
     assert printed[0] == 0
     assert all(more > 0 for more in printed[1:])
     assert len(printed) >= 3
+
+
+WITHOUT_NUMPY = """
+import sys
+from qkv.cli import main
+from qkv.engine import packed_file
+from qkv.families.translator.guarantees.retry import Retry
+packed_file.LEAST = 1
+Retry.is_sound = lambda *_: True  # an untrained model loops, and retries need NumPy
+main(["translate", sys.argv[1], "one two"])
+assert ("numpy" in sys.modules) == (sys.argv[2] == "first"), sys.argv[2]
+"""
+
+
+def test_numpy_is_imported_only_to_pack_the_weights(model: Path, tmp_path: Path) -> None:
+    """Importing NumPy takes longer than all that a short translation needs."""
+    try:
+        library()
+    except NoEngineError as reason:
+        pytest.skip(f"the engine cannot be built here: {reason}")
+    shutil.copytree(cache_folder(), tmp_path / "cache", ignore=shutil.ignore_patterns("packed-*"))
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", WITHOUT_NUMPY, str(model), turn],
+            env={**ENVIRONMENT, CACHE: str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for turn in ("first", "second")
+    ]
+    assert said[0] == said[1] != ""

@@ -8,20 +8,23 @@ from untrained_translators import WITHOUT
 
 from qkv.errors import QkvError
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.product import Translator
+from qkv.families.translator.text_search import TextSearch
 from qkv.families.translator.translations import Translation
 
 TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
 
 
-class Echo(Translator):
-    """Answers every segment with itself; where more is asked for, also in upper case."""
+class EchoPipeline(Pipeline):
+    """Returns every segment unchanged, and as a second hypothesis in upper case."""
 
     def translate_segments(
         self,
         pieces: Sequence[tuple[str, TranslationOptions]],
         decoding: TranslationOptions,
         done: Callable[[int], None],
+        search: TextSearch,
     ) -> list[list[Translation]]:
         return [
             [Translation(text=piece, score=0.0), Translation(text=piece.upper(), score=-1.0)][
@@ -31,7 +34,13 @@ class Echo(Translator):
         ]
 
 
-ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT.defaults, max_source_length=8))
+class Echo(Translator):
+    @property
+    def _pipeline(self) -> EchoPipeline:
+        return EchoPipeline([self._runner], self.tokenizer, self._defaults)
+
+
+ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT._defaults, max_source_length=8))
 
 
 def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
@@ -42,7 +51,7 @@ def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
 
 
 def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
-    parts = ECHO.segments(TWO)
+    parts = ECHO._pipeline.segments(TWO)
     assert len(parts) == 2
     seam = TWO[len(parts[0]) - 3 : len(parts[0]) + 2]
     assert seam in ECHO.translate(TWO)
@@ -59,7 +68,7 @@ def test_the_error_names_a_text_whose_phrase_cannot_be_avoided() -> None:
 
 
 @pytest.mark.parametrize("text", ["42", "👍", "{name}"])
-def test_a_copied_text_keeps_the_same_promises(text: str) -> None:
+def test_copied_text_gets_the_prefix_and_the_required_phrases(text: str) -> None:
     found = WITHOUT.translate(text, prefix="die Katze", contain=("Boston",))
     assert found == f"die Katze {text} Boston"
     assert "".join(WITHOUT.stream(text, prefix="die Katze", contain=("Boston",))) == found

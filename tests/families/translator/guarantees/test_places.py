@@ -24,7 +24,7 @@ def test_edits_are_applied_in_order_and_other_text_is_converted() -> None:
     assert applied("a & b", edits, lambda text: text.replace("&", "&amp;")) == "<i><u>a &amp; <b>"
 
 
-def test_nothing_is_put_into_the_midst_of_a_span() -> None:
+def test_nothing_is_inserted_inside_a_span() -> None:
     assert outside(Edit(3, 3, "x"), [(1, 5)]) == Edit(5, 5, "x")
     assert outside(Edit(1, 1, "x"), [(1, 5)]) == Edit(1, 1, "x")
 
@@ -75,7 +75,7 @@ def well_formed(chance: random.Random, depth: int = 0) -> list[str]:
 
 
 def placed_anyhow(source: str, chance: random.Random) -> str:
-    """A translation of random words, with random links to those of the source, and what belongs to it in its place."""
+    """A random translation with random links to the source, and its tags and spans inserted."""
     reading = Reading.plain(Job.of(source, TranslationOptions()))
     known = ["die", "Katze", "tanzte", ".", "?", *reading.job.kept_texts]
     said = chance.choice([" ", " ", ""]).join(chance.choice(known) for _ in range(chance.randrange(9)))
@@ -89,7 +89,7 @@ def tags_of(text: str) -> Counter[str]:
     return Counter(match.group() for match in TAG.finditer(text))
 
 
-def test_markup_that_is_well_formed_stays_so_whatever_the_links_say() -> None:
+def test_well_formed_markup_stays_well_formed_for_any_alignment() -> None:
     chance = random.Random(1)
     for _ in range(10_000):
         source = "".join(well_formed(chance))

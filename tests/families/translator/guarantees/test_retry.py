@@ -1,4 +1,4 @@
-"""Promises are kept in a few decoder steps, and no word is lost on the way."""
+"""Guarantees are kept in a few decoder steps, and no word is lost."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 from untrained_translators import TOKENIZER, WITH, WITHOUT
 
-from qkv.decoding.step import Hypothesis, Step
+from qkv.decoding.hypothesis import Hypothesis
+from qkv.decoding.step import Step
+from qkv.families.translator.general_search import GeneralSearch
 from qkv.families.translator.guarantees.attempts import TIMES_A_PLAIN_ONE
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.options import TranslationOptions
@@ -43,9 +45,11 @@ class Counted:
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
-    begin = Searcher.begin
+    begin = GeneralSearch.begin
     monkeypatch.setattr(
-        Searcher, "begin", lambda self, *rest: Counted(begin(self, *rest), lambda more: counted.append(more))
+        GeneralSearch,
+        "begin",
+        lambda self, *rest: Counted(begin(self, *rest), lambda more: counted.append(more)),
     )
     return counted
 
@@ -53,13 +57,13 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("beam", [1, 2, 5])
 @pytest.mark.parametrize("translator", [WITHOUT, WITH], ids=["without stand-ins", "with stand-ins"])
 @pytest.mark.parametrize("options", [{}, {"glossary": TERMS}, {"contain": ("Katze",)}], ids=str)
-def test_promises_cost_at_most_five_plain_translations_even_of_a_model_that_knows_nothing(
+def test_guarantees_cost_at_most_five_plain_translations_even_with_an_untrained_model(
     options: dict[str, Any], translator: Translator, beam: int, steps: list[int]
 ) -> None:
     for text in TEXTS:
         steps.clear()
         source = TOKENIZER.encode(text)
-        texts, plain = translator.texts, TranslationOptions(beam_size=beam)
+        texts, plain = translator._pipeline.texts, TranslationOptions(beam_size=beam)
         texts.searcher(plain).find([Request(source=source)], texts.search(plain), lambda _: None)
         once = max(sum(steps), beam * (len(source) + 1))
         steps.clear()
@@ -68,7 +72,7 @@ def test_promises_cost_at_most_five_plain_translations_even_of_a_model_that_know
 
 
 class Scripted(Searcher):
-    """Answers what a script says to a source: freely, or where it must contain something."""
+    """Returns scripted translations, free or constrained."""
 
     script: dict[str, str]
     constrained: str
@@ -106,7 +110,7 @@ def test_a_text_whose_placeholder_confuses_the_model_is_translated_without_it(
     assert translate("{name} like cats") == "{name} mag Katzen"
 
 
-def test_a_likelier_translation_under_constraints_that_lost_a_word_is_not_taken(
+def test_a_likelier_constrained_translation_that_lost_a_word_is_not_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     script = {"the cat danced": "die Katze tanzte schön"}
@@ -134,6 +138,6 @@ def test_no_span_goes_before_the_prefix() -> None:
 @torch.inference_mode()
 def test_alignments_of_a_text_with_spans_count_its_own_words() -> None:
     for text in TEXTS:
-        (answer,) = WITHOUT.hypotheses(text, alignments=True)
+        answer = WITHOUT.translate(text, details=True)
         read, said = len(text.split()), len(answer.text.split())
         assert all(one < read and two < said for one, two in answer.alignment or [])

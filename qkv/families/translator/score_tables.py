@@ -1,7 +1,8 @@
-"""The tables that `qkv evaluate` prints for translations."""
+"""The tables of a report on translations, as `qkv evaluate` prints them."""
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
     from qkv.evaluation.sentences import LengthBucket, WorstSentence
 
 
-def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) -> str:
+def page(
+    evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str], *, terminal: bool = False
+) -> str:
     """The whole output. Only a terminal gets colours and its own width."""
-    terminal = sys.stdout.isatty()
-    console = Console(file=sys.stdout, highlight=False, emoji=False, width=None if terminal else 200)
+    console = new_console(terminal)
     with console.capture() as captured:
         line(console, summary(evaluation.scores.sentences, facts))
         show_scores(console, evaluation)
@@ -31,6 +33,20 @@ def page(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str]) 
         show_lengths(console, evaluation.by_length, facts["by_length"])
         show_worst(console, evaluation.worst, facts["worst"], facts["places"])
     return "".join(f"{text.rstrip()}\n" for text in captured.get().splitlines())
+
+
+def comparison_page(against: Against, names: tuple[str, str], overlap: Overlap | None) -> str:
+    """The part of the output about another system."""
+    console = new_console(terminal=False)
+    with console.capture() as captured:
+        show_against(console, against, names, overlap)
+    return "".join(f"{text.rstrip()}\n" for text in captured.get().strip().splitlines())
+
+
+def new_console(terminal: bool) -> Console:
+    if terminal:
+        return Console(file=sys.stdout, highlight=False, emoji=False)
+    return Console(file=io.StringIO(), highlight=False, emoji=False, width=200)
 
 
 def line(console: Console, text: str, style: str = "") -> None:
@@ -59,6 +75,8 @@ def summary(sentences: int, facts: dict[str, Any]) -> str:
     counted = f"{sentences:,} sentences with {count} {'reference' if most == 1 else 'references'} each"
     if model["kind"] == "file":
         return f"{counted}, translations of {model['path']}"
+    if model["kind"] == "list":
+        return counted
     beam = f"beam {model['beam_size']}, length penalty {model['length_penalty']:g}"
     return f"{counted}, translated by {model['path']} with {beam}"
 
@@ -114,7 +132,16 @@ def seen_sentence(overlap: Overlap) -> str:
 
 def show_against(console: Console, against: Against, names: tuple[str, str], overlap: Overlap | None) -> None:
     heading(console, f"Against {names[1]}")
-    rows = [
+    console.print(table_of(difference_rows(against), "", *names, "difference", "p"))
+    for each in against.differences.values():
+        line(console, each.meaning(*names))
+    seen = seen_in_comparison(against, overlap)
+    if seen:
+        line(console, seen)
+
+
+def difference_rows(against: Against) -> list[list[str]]:
+    return [
         [
             each.measure,
             f"{each.model:.2f}",
@@ -124,15 +151,14 @@ def show_against(console: Console, against: Against, names: tuple[str, str], ove
         ]
         for each in against.differences.values()
     ]
-    console.print(table_of(rows, "", *names, "difference", "p"))
-    for each in against.differences.values():
-        line(console, each.meaning(*names))
+
+
+def seen_in_comparison(against: Against, overlap: Overlap | None) -> str:
+    """A sentence about sentences of the training data; empty if there are none."""
     seen = {place for each in (overlap, against.overlap) if each is not None for place in each.lines}
-    if seen:
-        line(
-            console,
-            f"The comparison counts {len(seen):,} sentence{'' if len(seen) == 1 else 's'} that one of the two saw in training.",
-        )
+    if not seen:
+        return ""
+    return f"The comparison counts {len(seen):,} sentence{'' if len(seen) == 1 else 's'} that one of the two saw in training."
 
 
 # Weaknesses --------------------------------------------------------------------------------------------
@@ -140,7 +166,11 @@ def show_against(console: Console, against: Against, names: tuple[str, str], ove
 
 def show_lengths(console: Console, buckets: Sequence[LengthBucket], measured_on: str) -> None:
     heading(console, f"By length, in {measured_on}")
-    rows = [
+    console.print(table_of(length_rows(buckets), "words", "sentences", "BLEU", "chrF", "length ratio"))
+
+
+def length_rows(buckets: Sequence[LengthBucket]) -> list[list[str]]:
+    return [
         [
             bucket.words,
             f"{bucket.sentences:,}",
@@ -150,7 +180,6 @@ def show_lengths(console: Console, buckets: Sequence[LengthBucket], measured_on:
         ]
         for bucket in buckets
     ]
-    console.print(table_of(rows, "words", "sentences", "BLEU", "chrF", "length ratio"))
 
 
 def show_worst(console: Console, sentences: Sequence[WorstSentence], measure: str, place: str) -> None:

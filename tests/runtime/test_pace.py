@@ -1,6 +1,6 @@
 """Results are printed while later ones are computed."""
 
-from qkv.cli.pace import FEWEST, LATE, SOON, Pace
+from qkv.runtime.pace import FEWEST, LATE, SOON, Pace
 
 
 def sizes(seconds_per_item: float, items: int, most: int) -> list[int]:
@@ -15,7 +15,8 @@ def sizes(seconds_per_item: float, items: int, most: int) -> list[int]:
 
 
 def test_portions_grow_while_they_finish_quickly() -> None:
-    assert sizes(0.0, 100, 40) == [8, 16, 32, 40, 4]
+    assert sizes(0.0, 700, 600) == [8, 64, 512, 116]
+    assert sizes(0.0, 100, 40) == [8, 40, 40, 12]
     assert max(sizes(SOON / 20, 400, 1_000)) <= 40
 
 

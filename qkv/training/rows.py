@@ -1,15 +1,10 @@
-"""Batches of pictures for training, shared by all models of pictures."""
+"""Training data that is rows of equal size, such as images."""
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-
-from qkv.data.images import Bytes
-from qkv.data.labelled_pictures import Labelled, hold_out
 
 
 class Rows:
@@ -52,16 +47,3 @@ class Rows:
 
     def tokens(self, rows: list[int]) -> int:
         return len(rows) * self.tokens_per_row
-
-
-def split(given: Labelled, number: int, seed: int) -> tuple[Labelled, Labelled]:
-    train, valid = hold_out(len(given), number, seed)
-    return given.take(train), given.take(valid)
-
-
-def hash_of(*arrays: Bytes | NDArray[np.int64], words: Sequence[str] = ()) -> str:
-    digest = sha256("\0".join(words).encode())
-    for array in arrays:
-        digest.update(str(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()

@@ -1,0 +1,51 @@
+"""Commands that belong to no single family. As in the records of the families, strings name the modules."""
+
+from qkv.families.family import Command
+
+SHARED = (
+    Command(
+        name="demo",
+        summary="train the built-in English-German translator and show what it has learned",
+        run="qkv.cli.demo:main",
+    ),
+    Command(
+        name="evaluate",
+        summary="score a model on translations, texts or images",
+        run="qkv.cli.evaluate:main",
+    ),
+    Command(
+        name="clean",
+        summary="drop harmful pairs from a parallel corpus and report why",
+        run="qkv.cli.clean:main",
+    ),
+    Command(
+        name="classify",
+        summary="predict the class of texts, pairs of texts or images",
+        run="qkv.cli.classify:main",
+    ),
+    Command(
+        name="import",
+        summary="convert a published model to a bundle: Marian, GPT, GPT-2, BERT, ViT",
+        run="qkv.cli.import_model:main",
+    ),
+    Command(
+        name="export",
+        summary="convert a model for transformers or CTranslate2",
+        run="qkv.cli.export_model:main",
+    ),
+    Command(
+        name="explore",
+        summary="walk through a model step by step in a browser, with its own numbers",
+        run="qkv.cli.explore:main",
+    ),
+    Command(
+        name="info",
+        summary="show what a model is, what it was trained on and how good it is",
+        run="qkv.cli.info:main",
+    ),
+    Command(
+        name="completion",
+        summary="print a script that completes commands and options in your shell",
+        run="qkv.cli.completion:main",
+    ),
+)
