@@ -16,7 +16,7 @@ from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.language_tags import language_of
 from qkv.data.python_rows import as_path, is_path
 from qkv.errors import InputError, check_rules
-from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, SomeFiles
+from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, OrData, SomeFiles
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 class CleanOptions:
     """What is cleaned, and how. In Python, pairs and sentences can be lists or tables instead of files."""
 
-    pairs: SomeFiles = ()
+    pairs: OrData[SomeFiles] = ()
     """Files with both sides: .tsv, .jsonl, .tmx or .po, also gzipped. Several are cleaned as one corpus."""
-    source: OptionalFile = None
+    source: OrData[OptionalFile] = None
     """Or two text files: source sentences, one per line."""
-    target: OptionalFile = None
+    target: OrData[OptionalFile] = None
     """Translations of the source sentences, line by line."""
     output: Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")] = None
     """File for the pairs that are kept: .tsv or .tsv.gz. Without it, nothing is written."""
     report: OptionalFile = None
     """Also write the report to this file, as JSON."""
-    held_out: SomeFiles = ()
+    held_out: OrData[SomeFiles] = ()
     """Validation and test sets, as pairs or plain text: drop pairs that contain one of their sentences."""
     source_language: OptionalLanguage = None
     """Such as en; by default from the file name."""

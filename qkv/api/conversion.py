@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from qkv import html
 from qkv.data.python_rows import as_path
 from qkv.errors import InputError, OptionError
-from qkv.flags import OptionalFile, OptionMessageError
+from qkv.flags import OptionalFile, OptionMessageError, OrData
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ class ExportOptions:
 
     compute_type: Literal["float32", "int8"] = "float32"
     """For CTranslate2: number format of the weights."""
-    source: OptionalFile = None
+    source: OrData[OptionalFile] = None
     """For CTranslate2: sentences to translate with both, to compare BLEU."""
-    target: OptionalFile = None
+    target: OrData[OptionalFile] = None
     """Reference translations of the sentences, line by line."""
 
 

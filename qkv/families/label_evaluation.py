@@ -14,7 +14,7 @@ from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.report import Report, present_fields
 from qkv.families.products import open_for
-from qkv.flags import OptionalFile, OptionMessageError
+from qkv.flags import OptionalFile, OptionMessageError, OrData
 from qkv.runtime.predictions import Classifier, Prediction
 from qkv.runtime.running import EXACT, Running
 
@@ -23,7 +23,7 @@ from qkv.runtime.running import EXACT, Running
 class LabelEvaluation:
     """How a text classifier is evaluated. In Python, labelled texts can be rows, or two lists."""
 
-    labels: OptionalFile = None
+    labels: OrData[OptionalFile] = None
     """File of labelled texts."""
     columns: str = ""
     """Columns of the labelled texts: text,label or text,second,label, by name or by number from 1."""
