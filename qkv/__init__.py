@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from qkv.runtime.running import Running
     from qkv.text.glossary import Glossary
     from qkv.tracing.trace import Trace
-    from qkv.training.callbacks import Callback
+    from qkv.training.callbacks import Callback, EndEvent, SaveEvent, StartEvent, StepEvent, ValidationEvent
 
 __all__ = [
     "Bert",
@@ -63,6 +63,7 @@ __all__ = [
     "Drawing",
     "DrawingOptions",
     "EmbeddingOptions",
+    "EndEvent",
     "FillOptions",
     "GPTClassifier",
     "GenerationOptions",
@@ -81,12 +82,16 @@ __all__ = [
     "PredictionOptions",
     "QkvError",
     "Running",
+    "SaveEvent",
+    "StartEvent",
+    "StepEvent",
     "TextClassifier",
     "Trace",
     "TrainingReport",
     "Translation",
     "TranslationOptions",
     "Translator",
+    "ValidationEvent",
     "__version__",
     "fine_tune",
     "load",
@@ -118,7 +123,10 @@ WHERE = {
         ),
         "qkv.api.training",
     ),
-    "Callback": "qkv.training.callbacks",
+    **dict.fromkeys(
+        ("Callback", "EndEvent", "SaveEvent", "StartEvent", "StepEvent", "ValidationEvent"),
+        "qkv.training.callbacks",
+    ),
     "TrainingReport": "qkv.checkpoint.training_report",
     # models
     "Model": "qkv.runtime.model",
