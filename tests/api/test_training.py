@@ -86,6 +86,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Record
 
 # Keywords ------------------------------------------------------------------------------------------------
 
+PRESENTATION = ("json",)  # of the command line alone
 TRAINABLES = [each for training in trainings().values() for each in resolve(training.trainables)]
 
 
@@ -100,7 +101,7 @@ def test_every_option_of_a_training_command_is_a_keyword_with_the_same_default(t
     )
     for field in fields_of(trainable, default):
         name = field.name.replace("-", "_")
-        if name == "fine_tune":  # the first argument
+        if name in ("fine_tune", *PRESENTATION):  # `fine_tune` is the first argument
             continue
         parameter = parameters["data" if tunes and name == trainable.inputs.MAIN != "labels" else name]
         if tunes or trainable is not first:  # one function for several kinds of data: the recipe decides
