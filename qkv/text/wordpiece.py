@@ -14,7 +14,7 @@ from typing import Self
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from qkv.errors import QkvError
+from qkv.errors import DataError, QkvError
 
 PAD, UNKNOWN, BEGIN, SEPARATOR, MASK = SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 CONTINUES = "##"
@@ -70,7 +70,7 @@ class WordPieceTokenizer:
         try:
             library = LibraryTokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception for everything
-            raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
+            raise DataError(f"{path} is not a tokenizer file ({error}).") from None
         kind = json.loads(library.to_str())["model"]["type"]
         if kind != "WordPiece":
             raise QkvError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")

@@ -11,7 +11,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.decoding.arrays import NUMPY
 from qkv.engine.reference.functions import softmax
-from qkv.errors import InputError, QkvError
+from qkv.errors import DataError, InputError, QkvError
 from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.encoding import Row, Vectors, encode_rows, normalize
 from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
@@ -206,7 +206,7 @@ def pieces_of(folder: Path, encoder: EncoderConfig) -> WordPieceTokenizer:
     """The tokenizer of a bundle, if it fits the model."""
     pieces = WordPieceTokenizer.load(folder / TOKENIZER_FILE)
     if len(pieces) != encoder.vocab_size:
-        raise QkvError(
+        raise DataError(
             f"{folder}: the tokenizer has {len(pieces)} tokens and the model {encoder.vocab_size}: "
             f"these files do not belong together."
         )

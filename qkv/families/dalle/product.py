@@ -17,7 +17,7 @@ from qkv.decoding.guidance import Guided
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Step
 from qkv.engine.reference.functions import Ints, log_softmax
-from qkv.errors import QkvError
+from qkv.errors import DataError, QkvError
 from qkv.families.dalle.codes import Codes
 from qkv.families.dalle.config import DalleConfig
 from qkv.families.dalle.options import DrawingOptions, Ranking, drawing_rules
@@ -90,7 +90,7 @@ class Painter:
             architecture.codes,
             architecture.grid,
         ):
-            raise QkvError(f"{where}: the tokenizer, codebook and model do not belong together.")
+            raise DataError(f"{where}: the tokenizer, codebook and model do not belong together.")
         network = network_of(bundle, architecture, build_dalle)
         return cls(open_dalle(network, running), tokenizer, codes, defaults, network)
 

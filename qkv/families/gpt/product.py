@@ -16,7 +16,7 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.errors import QkvError
+from qkv.errors import DataError, QkvError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.options import GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
@@ -248,7 +248,7 @@ def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer
     if isinstance(tokenizer, PublishedBPE):
         tokenizer.end = config.end
     if len(tokenizer) != vocab:
-        raise QkvError(
+        raise DataError(
             f"{path.parent}: the tokenizer has {len(tokenizer)} tokens and the model {vocab}: these files do not "
             "belong together."
         )

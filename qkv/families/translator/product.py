@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
-from qkv.errors import QkvError
+from qkv.errors import DataError, QkvError
 from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -98,7 +98,7 @@ class Translator:
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
         tokenizer = load_vocabulary(where / TOKENIZER_FILE)
         if len(tokenizer) != architecture.vocab_size:
-            raise QkvError(
+            raise DataError(
                 f"{where}: the tokenizer has {len(tokenizer)} tokens, but the model has {architecture.vocab_size}. "
                 "These files do not belong together."
             )
