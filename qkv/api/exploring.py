@@ -166,7 +166,7 @@ def explore(model: Any, text: str | None = None, **options: Any) -> Exploration 
         ModelError: The explorer does not show this kind of model.
 
     Example:
-        >>> qkv.explore("runs/en-de", "the cat danced", html="page.html")
+        >>> qkv.explore("runs/en-de", "the cat danced", html="page.html", overwrite=True)
         >>> qkv.explore("runs/en-de", "the cat danced", terminal=True)  # doctest: +ELLIPSIS
         cross_attention, layer 1, head 1
         ...

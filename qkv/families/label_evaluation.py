@@ -34,7 +34,7 @@ class ClassificationReport(Report):
     """Scores of a text classifier, from `qkv.evaluate`: accuracy and F1, or correlations if it predicts numbers.
 
     Example:
-        >>> report = qkv.evaluate("runs/classifier", ["one two", "two one"], labels=["even", "odd"])
+        >>> report = qkv.evaluate("runs/sentiment", ["one two", "two one"], labels=[0, 1])
         >>> report.examples
         2
         >>> 0 <= report.accuracy <= 1
