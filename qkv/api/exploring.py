@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from urllib.parse import quote
 
 from qkv.checkpoint.files import check_new_file
@@ -146,6 +146,22 @@ class Exploration:
             f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="explorer" '
             f'style="width:100%;height:{HEIGHT}px;border:1px solid #8888"></iframe>'
         )
+
+
+@overload
+def explore(model: Any, text: str | None = ..., *, html: str | Path, **options: Any) -> None: ...
+
+
+@overload
+def explore(model: Any, text: str | None = ..., *, png: str | Path, **options: Any) -> None: ...
+
+
+@overload
+def explore(model: Any, text: str | None = ..., *, terminal: Literal[True], **options: Any) -> None: ...
+
+
+@overload
+def explore(model: Any, text: str | None = ..., **options: Any) -> Exploration: ...
 
 
 @with_options(ExploreOptions)
