@@ -62,7 +62,7 @@ class Explorer:
         self.kind = self.bundle.name
         self.tracer = tracer_of(self.bundle)
         self.model: Any = load(folder, EXACT)  # what is shown is float32, and so is its output
-        self.reads_pictures = getattr(self.model, "reads", "") == "pictures"
+        self.reads_pictures = getattr(self.model, "reads", "") == "images"
         self.pictures = [str(path) for path in pictures]
         if self.reads_pictures and not self.pictures:
             raise QkvError("this model classifies images: give the path of an image file as the text.")

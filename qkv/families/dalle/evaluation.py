@@ -167,7 +167,7 @@ def pictures_of(given: Any, side: int) -> Bytes:
 def draw_scenes(
     options: DrawingEvaluation, painter: ImageGenerator, name: str, display: Display
 ) -> tuple[dict[str, Any], list[Exhibit]]:
-    if not painter.defaults.words:
+    if not painter._defaults.words:
         raise QkvError(f"{name} was not trained on the built-in scenes.")
     exhibits: list[Exhibit] = []
 
@@ -202,7 +202,7 @@ def own_parts(
     images = as_path(options.images)
     report = folder / "report.json"
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
-    size = painter.codes.config.side if images.is_dir() else None  # as the size in training
+    size = painter.codebook.config.side if images.is_dir() else None  # as the size in training
     captions = None if options.captions is None else as_path(options.captions)
     given = read_captioned(images, captions, size)
     kept, out = hold_out(len(given), settings.data.valid_size, seed=1)
@@ -216,7 +216,7 @@ def side_by_side(
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
     captions = [each[0] for each in chosen.captions]
     with display.progress("drawing", len(captions)) as done:
-        drawings = painter.draw_each(captions, how, done=done)
+        drawings = painter._draw_each(captions, how, done=done)
     return [
         Exhibit(f"{title}: drawn", captions, [each[0].pixels for each in drawings]),
         Exhibit(f"{title}: real images", captions, list(chosen.pictures)),

@@ -99,7 +99,7 @@ def evaluate_language_model(
     if has_text == has_music:
         raise OptionMessageError("give either {text} or {music}.")
     opened, name = open_to_evaluate(model, LanguageModel, running, display.warn)
-    if (opened.defaults.token_type == "notes") != has_music:
+    if (opened._defaults.token_type == "notes") != has_music:
         wanted = "{music}, because it is a music model" if has_text else "{text}, because it is a text model"
         raise OptionMessageError(f"{{name}} needs {wanted}.", name=name)
     if has_text:
@@ -137,7 +137,7 @@ def texts_in(given: Any) -> list[str]:
 def score_text(model: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
     documents = [model.tokenizer.encode(text) for text in texts]
     with display.progress("reading", sum(map(len, documents))) as done:
-        nats = -sum(float(model.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents)
+        nats = -sum(float(model._log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents)
     return LanguageModelReport(**TextLoss.of(texts, nats, sum(map(len, documents))).to_dict())
 
 
@@ -168,7 +168,7 @@ def frames_in(chorale: Any, where: str) -> Chorale:
 def score_music(model: LanguageModel, chorales: list[Chorale], display: Display) -> MusicReport:
     frames = sum(map(len, chorales))
     with display.progress("reading", VOICES * frames) as done:
-        nats = model.nats_of_music(chorales, done)
+        nats = model._nats_of_music(chorales, done)
     return MusicReport(
         chorales=len(chorales),
         frames=frames,

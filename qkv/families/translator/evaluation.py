@@ -160,7 +160,7 @@ def check_output(model: Any, options: TranslationEvaluation, output: Path) -> No
 def read_test_set(options: TranslationEvaluation, systems: list[System]) -> TestSet:
     if options.pairs is not None:
         models = [each.translator for each in systems if each.translator is not None]
-        known = models[0].defaults.languages.named() if models else (None, None)
+        known = models[0]._defaults.languages.named() if models else (None, None)
         return TestSet.of_pairs(
             options.pairs, options.source_language or known[0], options.target_language or known[1]
         )

@@ -55,7 +55,7 @@ class System:
         facts = {"path": self.name, "kind": self.kind}
         if self.translator is None:
             return {**facts, "beam_size": None, "length_penalty": None}
-        defaults = self.translator.defaults
+        defaults = self.translator._defaults
         return {
             **facts,
             "beam_size": defaults.beam_size if beam_size is None else beam_size,

@@ -53,7 +53,7 @@ def evaluate_images(
     classifier, _ = open_to_evaluate(model, ImageClassifier, running, display.warn)
     name, part = labelled_images(options, classifier, given.get("labels"), display)
     return ImageClassificationReport(
-        part=name, pictures=len(part), accuracy=round(classifier.accuracy(part), 5)
+        part=name, pictures=len(part), accuracy=round(classifier._accuracy(part), 5)
     )
 
 
@@ -63,7 +63,7 @@ EVALUATOR = Evaluator(options=ImageEvaluation, evaluate=evaluate_images, more=("
 def labelled_images(
     options: ImageEvaluation, classifier: ImageClassifier, labels: Any, display: Display
 ) -> tuple[str, Labelled]:
-    form, classes = classifier.form, classifier.classes
+    form, classes = classifier._form, classifier.classes
     if labels is not None and (options.images is None or is_path(options.images)):
         raise OptionMessageError("{labels} are for a list of {images}: a folder has one folder per class.")
     if options.images is None:
