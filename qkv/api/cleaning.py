@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from qkv import html
+from qkv.api.data_options import replace_with_data
 from qkv.checkpoint.files import check_new_file
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.language_tags import language_of
 from qkv.data.python_rows import as_path, is_path
 from qkv.errors import InputError, check_rules
 from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, SomeFiles
-from qkv.signatures import replace_options, with_options
+from qkv.signatures import with_options
 
 if TYPE_CHECKING:
     from qkv.corpus.held_out import HeldOut
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class CleanOptions:
     """What is cleaned, and how. In Python, pairs and sentences can be lists or tables instead of files."""
+
+    DATA: ClassVar = ("pairs", "source", "target", "held_out")
+    """Options that take data of a Python program instead of a file."""
 
     pairs: SomeFiles = ()
     """Files with both sides: .tsv, .jsonl, .tmx or .po, also gzipped. Several are cleaned as one corpus."""
@@ -156,7 +160,7 @@ def clean(pairs: Any = (), *, progress: bool = True, **options: Any) -> Cleaned:
 
     if not (isinstance(pairs, tuple) and not pairs) and pairs is not None:
         options["pairs"] = pairs
-    return run_clean(replace_options(CleanOptions(), options), python_display(progress), keep=True)
+    return run_clean(replace_with_data(CleanOptions(), options), python_display(progress), keep=True)
 
 
 def run_clean(options: CleanOptions, display: Display, *, keep: bool) -> Cleaned:

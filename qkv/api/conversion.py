@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from qkv import html
+from qkv.api.data_options import replace_with_data
 from qkv.data.python_rows import as_path
 from qkv.errors import InputError, OptionError
 from qkv.flags import OptionalFile, OptionMessageError
@@ -101,6 +102,9 @@ def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
 class ExportOptions:
     """How a model is exported."""
 
+    DATA: ClassVar = ("source", "target")
+    """Options that take data of a Python program instead of a file."""
+
     compute_type: Literal["float32", "int8"] = "float32"
     """For CTranslate2: number format of the weights."""
     source: OptionalFile = None
@@ -186,7 +190,7 @@ def export(model: Any, to: Library, output: str | Path, **options: Any) -> Expor
     if to not in LIBRARIES:
         raise OptionError(("to", f"must be {' or '.join(LIBRARIES)}, not {to!r}"))
     with bundle_of(model) as folder:
-        return run_export(folder, to, as_path(output), replace_options(ExportOptions(), options))
+        return run_export(folder, to, as_path(output), replace_with_data(ExportOptions(), options))
 
 
 @contextmanager

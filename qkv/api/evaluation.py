@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from qkv.api.data_options import replace_with_data
 from qkv.errors import ModelError
 from qkv.evaluation.report import Report
 from qkv.families import bundle_kinds
@@ -125,7 +126,7 @@ def evaluate(
     running = {name: value for name, value in given.items() if name in RUNNING}
     return evaluator.evaluate(
         model,
-        replace_options(evaluator.options(), chosen),
+        replace_with_data(evaluator.options(), chosen),
         replace_options(EXACT, running),
         python_display(progress),
         given,

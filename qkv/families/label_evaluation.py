@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from qkv.data.choices import read_questions
 from qkv.data.given import check_length, items_of
@@ -23,6 +23,9 @@ from qkv.runtime.running import EXACT, Running
 @dataclass(frozen=True, kw_only=True)
 class LabelEvaluation:
     """How a text classifier is evaluated. In Python, labelled texts can be rows, or two lists."""
+
+    DATA: ClassVar = ("labels",)
+    """Options that take data of a Python program instead of a file."""
 
     labels: OptionalFile = None
     """File of labelled texts."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from qkv.families.dalle.options import DrawingOptions
 from qkv.flags import Flag
@@ -13,6 +13,9 @@ FEW_CANDIDATES = 8
 @dataclass(frozen=True, kw_only=True)
 class DrawingEvaluation:
     """How a DALL-E or a codebook is evaluated. In Python, `images` of a codebook can be a list of images."""
+
+    DATA: ClassVar = ("images",)
+    """Options that take data of a Python program instead of a file."""
 
     scenes: int = 0
     """Evaluate on this many built-in scenes. DALL-E draws captions of seen and of unseen combinations; a codebook

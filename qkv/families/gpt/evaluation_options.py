@@ -1,7 +1,7 @@
 """The options of evaluating a language model, each stated once."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from qkv.flags import SomeFiles
 
@@ -9,6 +9,9 @@ from qkv.flags import SomeFiles
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelEvaluation:
     """How a language model is evaluated. In Python, texts and chorales can be lists instead of files."""
+
+    DATA: ClassVar = ("text", "music")
+    """Options that take data of a Python program instead of a file."""
 
     text: SomeFiles = ()
     """Unseen text. Each file is a document; of .jsonl, each line."""

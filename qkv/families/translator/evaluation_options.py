@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from qkv.families.translator.options import TranslationOptions
 from qkv.flags import Flag, OptionalFile, OptionalLanguage, SomeFiles
@@ -11,6 +11,9 @@ from qkv.flags import Flag, OptionalFile, OptionalLanguage, SomeFiles
 @dataclass(frozen=True, kw_only=True)
 class TranslationEvaluation:
     """How translations are evaluated. In Python, lists and columns of texts can stand for files."""
+
+    DATA: ClassVar = ("source", "reference", "pairs", "against")
+    """Options that take data of a Python program instead of a file."""
 
     source: OptionalFile = None
     """Sentences to translate, one per line; optional for a file of translations."""

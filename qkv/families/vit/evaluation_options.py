@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageEvaluation:
     """How an image classifier is evaluated. In Python, `images` can be a list of images, with a list of `labels`."""
+
+    DATA: ClassVar = ("images",)
+    """Options that take data of a Python program instead of a file."""
 
     images: Path | None = None
     """Folder with one folder per class, or idx files, as for training. Its test part is used, else its validation part,
