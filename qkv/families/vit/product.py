@@ -14,8 +14,8 @@ from qkv.data.labelled_pictures import Labelled
 from qkv.engine.reference.functions import softmax
 from qkv.errors import QkvError
 from qkv.families.vit.config import VitConfig
-from qkv.families.vit.options import ClassificationOptions
 from qkv.families.vit.runner import VitRunner, build_vit, open_vit
+from qkv.runtime.classification import ClassificationOptions
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.pixels import AT_ONCE, Floats, as_input
 from qkv.runtime.predictions import Prediction

@@ -144,7 +144,9 @@ def run(command: Demo) -> "Outcome[Translator]":
     processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
     facts = {**asdict(command), "output": str(command.output.absolute())}
-    with shared_run(HelperJob("qkv.cli.demo:help_training", facts), processes) as group:
+    with shared_run(
+        HelperJob("qkv.families.translator.commands.demo:help_training", facts), processes
+    ) as group:
         parts = [
             ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
             for part in (

@@ -1,4 +1,4 @@
-"""The options of classification, each stated once.
+"""The options of classification, each stated once, for texts and images.
 
 The fields are flags of `qkv classify`; `fit` is an argument of `ImageClassifier`.
 """
