@@ -116,7 +116,7 @@ def check_phrases(options: TranslationOptions) -> None:
             raise QkvError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
         for phrase in options.contain:
             if avoided in f" {phrase}":  # a phrase follows a space
-                raise QkvError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
+                raise QkvError(f"a translation cannot contain {phrase!r} and avoid {avoided!r}.")
 
 
 def with_keywords(options: TranslationOptions, changes: Mapping[str, Any]) -> TranslationOptions:
