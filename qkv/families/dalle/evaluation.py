@@ -68,7 +68,7 @@ class CodebookReport(DrawingReport):
 
     Example:
         >>> report = qkv.evaluate("runs/codebook", scenes=2, progress=False)
-        >>> report["pictures"]
+        >>> report["images"]
         2
         >>> report.psnr == report["reconstruction"]["psnr"]
         True
@@ -153,7 +153,7 @@ def evaluate_codebook(options: DrawingEvaluation, codes: Codebook) -> dict[str, 
         raise QkvError(
             f"the images of {options.images} have {pictures.shape[2]} pixels on a side, but the codebook needs {side}."
         )
-    return {"pictures": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
+    return {"images": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
 
 
 def pictures_of(given: Any, side: int) -> Bytes:

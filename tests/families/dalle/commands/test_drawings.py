@@ -140,13 +140,13 @@ def test_a_codebook_is_evaluated_on_images_and_on_scenes(tmp_path: Path, capsys:
         Image.new("RGB", (40, 40), (80 * number, 0, 0)).save(tmp_path / f"{number}.png")
     assert code_of("evaluate", tmp_path / "codes", "--images", tmp_path, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["pictures"] == 3
+    assert found["images"] == 3
     pixels = np.stack([np.full((3, side, side), 0, dtype=np.uint8) for _ in range(3)])
     pixels[1, 0], pixels[2, 0] = 80, 160
     assert found["reconstruction"] == reconstruction(codes, pixels)
     assert code_of("evaluate", tmp_path / "codes", "--scenes", "4", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["part"], found["pictures"]) == ("valid", 4)
+    assert (found["part"], found["images"]) == ("valid", 4)
     assert found["reconstruction"] == reconstruction(codes, scene_pictures("valid", 4).pictures)
     assert found["seen combinations"] == reconstructed_scenes(codes, 4)["scenes"]["seen combinations"]
 

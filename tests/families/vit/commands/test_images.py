@@ -78,7 +78,7 @@ def test_a_classifier_is_evaluated_on_the_test_part_first(
                 Image.new("RGB", (8, 8), "red").save(folder / f"{place}.png")
     assert code_of("evaluate", tmp_path / "model", "--images", tmp_path / "images", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["part"], found["pictures"]) == (taken, 2 * len(parts))
+    assert (found["part"], found["images"]) == (taken, 2 * len(parts))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: O
     capsys.readouterr()
     assert code_of("evaluate", out, "--scenes", "40", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["part"], found["pictures"]) == ("test", 40)
+    assert (found["part"], found["images"]) == ("test", 40)
     classifier = load(out)
     assert isinstance(classifier, ImageClassifier)
     judged = evaluation_scenes(40, classifier.form).with_class_order(classifier.classes)
