@@ -270,9 +270,9 @@ def results(model: BertModel, data: MaskedData) -> dict[str, str]:
             predictions = model.next_logits(states).argmax(-1)
             agreed, texts = agreed + int((predictions == batch.follows).sum()), texts + len(predictions)
             following += int((batch.follows == 0).sum())
-    found = {"masked words guessed": f"{100 * right / words:.2f} % of {words:,}"}
+    found = {"masked-token accuracy": f"{100 * right / words:.2f} % of {words:,}"}
     if texts:
-        found["next sentence told"] = (
+        found["next-sentence accuracy"] = (
             f"{100 * agreed / texts:.2f} % of {texts:,}, of which {following:,} follow"
         )
     return found

@@ -85,7 +85,7 @@ class CodebookTask(Task[Codebook]):
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "codebook",
-            "data": {"origin": self.images.origin, "pictures": len(self.images.train)},
+            "data": {"origin": self.images.origin, "images": len(self.images.train)},
             "reconstruction": measured,
             **known,
             "results": {

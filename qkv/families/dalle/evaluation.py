@@ -69,7 +69,7 @@ class CodebookReport(DrawingReport):
     Example:
         >>> from PIL import Image
         >>> report = qkv.evaluate("runs/codebook", images=[Image.new("RGB", (8, 8))])
-        >>> report["pictures"]
+        >>> report["images"]
         1
         >>> report.psnr == report["reconstruction"]["psnr"]
         True
@@ -154,7 +154,7 @@ def evaluate_codebook(options: DrawingEvaluation, codes: Codebook) -> dict[str, 
         raise QkvError(
             f"the images of {options.images} have {pictures.shape[2]} pixels on a side, but the codebook needs {side}."
         )
-    return {"pictures": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
+    return {"images": len(pictures), "reconstruction": reconstruction(codes, pictures), **known}
 
 
 def pictures_of(given: Any, side: int) -> Bytes:

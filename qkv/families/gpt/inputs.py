@@ -13,7 +13,7 @@ from qkv.training.trainable import Inputs
 if TYPE_CHECKING:
     from qkv.data.chorales import Music
     from qkv.families.gpt.labels_task import Labels
-    from qkv.families.gpt.task import TextData
+    from qkv.families.gpt.text_data import TextData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class TextFiles(TextInputs):
 
     def read(self, settings: Any, say: Callable[[str], None]) -> TextData:
         from qkv.data.documents import python_source, read_documents
-        from qkv.families.gpt.task import TextData
+        from qkv.families.gpt.text_data import TextData
 
         if self.valid_text and not self.text:
             raise OptionMessageError("{valid_text} needs {text}.")

@@ -108,10 +108,10 @@ def check_phrases(options: TranslationOptions) -> None:
         raise InputError("a phrase to contain or to avoid must not be empty.")
     for avoided in options.avoid:
         if avoided in options.prefix:
-            raise InputError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
+            raise InputError(f"a translation cannot begin with {options.prefix!r} and avoid {avoided!r}.")
         for phrase in options.contain:
             if avoided in f" {phrase}":  # a phrase follows a space
-                raise InputError(f"a translation cannot contain '{phrase}' and avoid '{avoided}'.")
+                raise InputError(f"a translation cannot contain {phrase!r} and avoid {avoided!r}.")
 
 
 @dataclass(frozen=True, kw_only=True)

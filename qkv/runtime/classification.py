@@ -1,4 +1,4 @@
-"""The options of classification, each stated once.
+"""The options of classification, each stated once, for texts and images.
 
 The fields are the flags of `qkv classify` and the keyword arguments of `ImageClassifier.classify`.
 """
