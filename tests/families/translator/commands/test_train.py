@@ -31,7 +31,7 @@ TRAINING_MISTAKES = {
     "never validating": (["--validate-every", "0"], "--validate-every must be at least 1"),
     "heads that do not divide": (["--heads", "3"], "--width must be a multiple of heads"),
     "a file above --out": (["--out", "a.en/out"], "Not a directory"),
-    "a file as --out": (["--out", "a.en"], "a.en is a file. Choose another output folder."),
+    "a file as --out": (["--out", "a.en"], "a.en is a file, not a folder: give another --output."),
 }  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def test_a_folder_with_a_run_is_rejected_and_not_changed(
     before = content(files)
     code = code_of(*training(files, "--steps", "3"))
     shown = capsys.readouterr()
-    assert "already holds a training run. Resume it" in refused(shown.err, shown.out, code)
+    assert "already holds a training run: add --resume" in refused(shown.err, shown.out, code)
     assert content(files) == before
 
 
