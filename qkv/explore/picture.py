@@ -141,8 +141,8 @@ def panels_of(trace: Trace, place: Place) -> list[Panel]:
             part = RECORDED[station]
             return [Panel(where, of_head(part), rows, keys)]
         case 8 | 15 | 16:
-            words = side.output or rows
-            return [Panel(where, of_head("weights"), words if name == CROSS else rows, keys, unit=True)]
+            generated = side.output if name == CROSS and side.output else rows
+            return [Panel(where, of_head("weights"), generated, keys, unit=True)]
         case 9:
             return [Panel(where, of_head("heads"), rows)]
         case 10:

@@ -56,7 +56,6 @@ def test_dropped_pairs_are_not_written_and_the_report_says_why(
         (["--pairs", "no.tsv"], "there is no file no.tsv"),
         (
             ["--source", "train.en-de.tsv", "--target", "train.en-de.tsv"],
-            "the languages are unknown: give --source-language",
         ),
         (
             ["--pairs", "/dev/null", "--language-confidence", "0"],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
 from qkv.data.chorales import Chorale, Music, transpose, transposition_range
-from qkv.data.documents import Documents, hold_out_text
+from qkv.data.documents import Documents, count_of, hold_out_text
 from qkv.data.holding_out import share_to_hold_out
 from qkv.data.windows import stream_of
 from qkv.errors import QkvError
@@ -35,6 +35,7 @@ from qkv.families.gpt.settings import (
     TextSettings,
 )
 from qkv.families.gpt.stream import Stream, StreamData
+from qkv.flags import OptionMessageError
 from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import Notes
 from qkv.text.tokenizer import Tokenizer
@@ -104,10 +105,16 @@ class TextParts:
         }
 
     def example(self) -> Example[LanguageModel] | None:
-        lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
-        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:EXAMPLE_LENGTH]
+        prompt = example_prompt(self.valid.texts[0])
         options = GenerationOptions(max_new_tokens=EXAMPLE_LENGTH)
         return Example(f"Continuation of   {prompt}", lambda product: product.generate(prompt, options))
+
+
+def example_prompt(text: str) -> str:
+    """The beginning of a line with several words. The first line may start inside a word, where the text was cut."""
+    first, *others = [line for line in text.splitlines() if line.strip()]
+    lines = [*others, first.partition(" ")[2], first]
+    return next((line for line in lines if len(line.split()) > 1), first)[:EXAMPLE_LENGTH]
 
 
 @dataclass(frozen=True)
@@ -197,7 +204,7 @@ class TextData:
             )
             train, valid = hold_out_text(train, share, seed)
         say(
-            f"{train.characters:,} characters in {len(train):,} documents to train on, "
+            f"{train.characters:,} characters in {count_of(len(train), 'document')} to train on, "
             f"{valid.characters:,} to validate on"
         )
         return train, valid
@@ -243,9 +250,12 @@ class GPTTask(Task[LanguageModel]):
         for name, part in (("training text", train), ("validation text", valid)):
             tokens = len(part) - 1  # without the final end token
             if tokens < context:
-                raise QkvError(
-                    f"the {name} has {tokens:,} tokens, fewer than the context length of {context:,}: give more text, or choose a "
-                    "shorter context."
+                raise OptionMessageError(
+                    "the {name} is too short: it has {tokens:,} tokens, fewer than the context length of {context:,}. Give more "
+                    "text, or a smaller {max_length}.",
+                    name=name,
+                    tokens=tokens,
+                    context=context,
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(
