@@ -5,8 +5,8 @@ import pytest
 from explorable import SENTENCE, random_recurrent, random_translator
 
 from qkv.errors import QkvError
-from qkv.explore.picture import decimal, panels_of, picture, plain
-from qkv.explore.places import TABLES, TITLES, Place
+from qkv.explorer.picture import decimal, panels_of, picture, plain
+from qkv.explorer.places import TABLES, TITLES, Place
 from qkv.families.tracing import trace
 from qkv.tracing.trace import Trace
 

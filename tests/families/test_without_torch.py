@@ -12,6 +12,7 @@ from PIL import Image
 from tiny_bert import tiny_bert, tiny_classifier
 from without_torch import end_without_torch, run_without_torch
 
+import qkv
 from qkv.cli import main
 from qkv.data.captioned import scene_pictures
 from qkv.families.dalle.codes import reconstruction
@@ -34,7 +35,7 @@ def test_texts_are_continued_and_scored_without_torch(tmp_path: Path) -> None:
     )
     greedy = GenerationOptions(max_new_tokens=30, temperature=0)
     wanted = [
-        f"the dog{each.generate('the dog', greedy)}" for each in (generator, generator.running(Running()))
+        f"the dog{each.generate('the dog', greedy)}" for each in (generator, generator._running(Running()))
     ]
     said = "\n".join(lines)
     assert said.startswith("\n".join(wanted))
@@ -56,7 +57,7 @@ def test_texts_are_embedded_compared_filled_and_classified_without_torch(tmp_pat
         ["fill", model, "the [MASK] sat", "--json", *exact],
         ["classify", classes, "the cat sat", "--json", *exact],
     )
-    [wanted], [rounded] = (each.embed(["the cat sat"]) for each in (bert, bert.running(Running())))
+    [wanted], [rounded] = (each.embed(["the cat sat"]) for each in (bert, bert._running(Running())))
     assert json.loads(lines[0])["vector"] == pytest.approx(wanted.tolist(), abs=1e-5)
     assert json.loads(lines[1])["vector"] == pytest.approx(rounded.tolist(), abs=1e-5)
     assert float(lines[2]) == pytest.approx(bert.similar("the cat sat", "a dog barked"), abs=1e-5)
@@ -99,7 +100,7 @@ def test_captions_are_drawn_without_torch(tmp_path: Path) -> None:
         ["evaluate", model, "--scenes", "2", "--candidates", "1", "--json"],
         ["evaluate", str(tmp_path / "codes"), "--scenes", "4", "--json"],
     )
-    wanted = painter.draw(CAPTION, DrawingOptions(candidates=3, seed=5))[0]  # in torch
+    wanted = painter.draw(CAPTION, DrawingOptions(candidates=3, seed=5))  # in torch
     assert np.array_equal(np.asarray(Image.open(drawing)), wanted.pixels.transpose(1, 2, 0))
     assert lines[0] == drawing
     drawn, rebuilt = (json.loads(line) for line in lines[1:])
@@ -136,6 +137,30 @@ def test_every_way_to_translate_gives_the_same_without_torch(
         main([*command, "--engine", "torch"])
     wanted = capsys.readouterr().out.splitlines()
     assert [without_numbers(line) for line in found] == [without_numbers(line) for line in wanted]
+
+
+def test_files_are_translated_and_scored_without_torch(tmp_path: Path) -> None:
+    model, lines = str(FORMAT_1 / "translator"), ["one two three", "{name} two", "three one"]
+    source, reference = tmp_path / "source.txt", tmp_path / "reference.txt"
+    source.write_text("".join(f"{line}\n" for line in lines))
+    found = {name: tmp_path / f"{name}.txt" for name in ("int8", "float32")}
+    wanted = {  # in torch for float32; the engine defines int8
+        "int8": qkv.load(model).translate(lines),
+        "float32": qkv.load(model, compute_type="float32", engine="torch").translate(lines),
+    }
+    reference.write_text("".join(f"{line}\n" for line in wanted["float32"]))
+    printed = run_without_torch(
+        *(
+            ["translate", model, "--input", str(source), "-o", str(path), "--compute-type", name]
+            for name, path in found.items()
+        ),
+        ["translate", model, "--compute-type", "int8", *lines],
+        ["evaluate", model, "--source", str(source), "--reference", str(reference), "--json"],
+    )
+    assert {name: path.read_text().splitlines() for name, path in found.items()} == wanted
+    assert printed[: len(lines)] == wanted["int8"]
+    scores = json.loads("".join(printed[len(lines) :]))
+    assert (scores["sentences"], scores["scores"]["exact_match"]) == (3, 100.0)
 
 
 def without_numbers(line: str) -> str:

@@ -172,7 +172,7 @@ class MusicParts:
         parts = {"validation": self.music.valid, "test": self.music.test}
         for name, chorales in parts.items():
             if chorales:
-                nats, frames = product.nats_of_music(chorales), sum(map(len, chorales))
+                nats, frames = product._nats_of_music(chorales), sum(map(len, chorales))
                 found[f"{name}, negative log-likelihood"] = (
                     f"{nats / frames:.4f} per frame, {nats / frames / 4:.4f} per note, {frames:,} frames"
                 )
@@ -304,7 +304,7 @@ def make_report(
 
 def write_report(out: Path, product: LanguageModel, report: Mapping[str, Any]) -> None:
     """Write the report and the model card."""
-    music = product.defaults.token_type == "notes"
+    music = product._defaults.token_type == "notes"
     usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
     save_report(out, report, model_card(title, usage, report))

@@ -1,21 +1,22 @@
 """The options of classification, each stated once.
 
-The fields are flags of `qkv classify`; `fit` is an argument of `ImageClassifier`.
+The fields are the flags of `qkv classify` and the keyword arguments of `ImageClassifier.classify`.
 """
 
 from dataclasses import dataclass
 
-from qkv.errors import check_rules
+from qkv.runtime.prediction_options import PredictionOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassificationOptions:
-    """How inputs are classified and how many classes are shown."""
+class ClassificationOptions(PredictionOptions):
+    """How images are classified, and how many classes a prediction has.
 
-    top_k: int | None = None
-    """Classes to show, the likeliest first. By default 1, and 3 for images."""
+    Example:
+        >>> options = qkv.ClassificationOptions(top_k=2, fit=True)
+        >>> len(qkv.load("runs/shapes").classify("picture.png", options).probabilities)
+        2
+    """
+
     fit: bool = False
     """Resize and convert images of another size or mode instead of rejecting them."""
-
-    def __post_init__(self) -> None:
-        check_rules([("top_k", "must be at least 1", self.top_k is None or self.top_k >= 1)])

@@ -112,13 +112,13 @@ def test_options_can_be_tuned_on_validation_captions(
     painter: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     drawn: list[str] = []
-    draw_each = ImageGenerator.draw_each
+    draw_each = ImageGenerator._draw_each
 
     def noting(self: ImageGenerator, captions: list[str], *rest: Any, **options: Any) -> Any:
         drawn.extend(captions)
         return draw_each(self, captions, *rest, **options)
 
-    monkeypatch.setattr(ImageGenerator, "draw_each", noting)
+    monkeypatch.setattr(ImageGenerator, "_draw_each", noting)
     asked = ["evaluate", painter, "--scenes", "12", "--candidates", "1", "--json"]
     found = []
     for more, name in (([], "test"), (["--part", "test"], "test"), (["--part", "valid"], "valid")):
@@ -155,7 +155,7 @@ def test_a_sheet_is_checked_before_drawing_and_its_failure_costs_no_scores(
     assert json.loads(shown.out)["captions"] == 2
     assert "No space left" in shown.err
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(ImageGenerator, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
+    monkeypatch.setattr(ImageGenerator, "_draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
     code = code_of(*asked)
     shown = capsys.readouterr()
     assert "a plot needs matplotlib" in refused(shown.err, shown.out, code)
@@ -224,8 +224,8 @@ def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: O
     assert (found["part"], found["pictures"]) == ("test", 40)
     classifier = load(out)
     assert isinstance(classifier, ImageClassifier)
-    judged = evaluation_scenes(40, classifier.form).with_class_order(classifier.classes)
-    assert found["accuracy"] == pytest.approx(classifier.accuracy(judged))
+    judged = evaluation_scenes(40, classifier._form).with_class_order(classifier.classes)
+    assert found["accuracy"] == pytest.approx(classifier._accuracy(judged))
 
 
 def test_a_codebook_is_evaluated_on_images_and_on_scenes(tmp_path: Path, capsys: Output) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qkv.checkpoint.files import write_file
-from qkv.explore.places import CROSS, RECORDED, TABLES, TITLES, Place, check_range, find_site
-from qkv.explore.session import Explorer, TraceQuery
+from qkv.explorer.places import CROSS, RECORDED, TABLES, TITLES, Place, check_range, find_site
+from qkv.explorer.session import Explorer, TraceQuery
 from qkv.pictures import new_figure
 from qkv.tracing.trace import Trace
 
