@@ -54,7 +54,7 @@ def test_dropped_pairs_are_not_written_and_the_report_says_why(
         ([], "give the corpus: either --pairs, or both --source and --target"),
         (["--source", "train.en-de.tsv"], "give the corpus"),
         (["--pairs", "no.tsv"], "there is no file no.tsv"),
-        (["--source", "train.en-de.tsv", "--target", "train.en-de.tsv"],),
+        (["--pairs", "."], "the languages are unknown: give --source-language"),
         (
             ["--pairs", "/dev/null", "--language-confidence", "0"],
             "/dev/null is not a regular file. A corpus is read several",
