@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from qkv.checkpoint.bundle import Bundle
+from qkv.checkpoint.training_report import TrainingReport
 from qkv.errors import QkvError
 from qkv.runtime.network import Network
 from qkv.runtime.running import Running, Warn, silent
@@ -111,6 +112,18 @@ class Model:
             '60 tokens'
         """
         raise NotImplementedError
+
+    @property
+    def report(self) -> TrainingReport:
+        """What the training run reported: scores, settings, and the losses in `report.history`. A notebook shows the learning curve.
+
+        It is empty for a model that was not trained here.
+
+        Example:
+            >>> qkv.load("runs/en-de").report.history
+            []
+        """
+        return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
 
     @property
     def config(self) -> Any:

@@ -18,6 +18,7 @@ from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import ScoringSettings
 from qkv.families.translator.test_set import Column
+from qkv.runtime.model import Model
 from qkv.runtime.running import Running
 
 STANDARD = asdict(ScoringSettings())  # for models without a report
@@ -42,7 +43,7 @@ class System:
         if is_path(given) and as_path(given).is_dir():
             translator = load_for(as_path(given), "evaluate", Translator, running, display.warn)
             return of_model(translator, as_path(given), argument)
-        if callable(getattr(given, "facts", None)):
+        if isinstance(given, Model):
             raise InputTypeError(
                 f"{argument} is a {type_name(given)}; expected a Translator, its folder, or translations."
             )
