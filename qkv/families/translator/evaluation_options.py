@@ -28,6 +28,8 @@ class TranslationEvaluation:
     """Another model, or another file of translations, to compare with."""
     output: Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")] = None
     """Write the translations to this file, one per line."""
+    overwrite: bool = False
+    """Replace the output file if it exists."""
     beam_size: Annotated[int | None, Flag(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from qkv.checkpoint.files import read_json
 from qkv.data.python_rows import as_path, is_path, type_name
-from qkv.errors import InputTypeError, QkvError
+from qkv.errors import DataError, InputTypeError
 from qkv.evaluation.display import Display
 from qkv.evaluation.evaluation import Sentences
 from qkv.evaluation.overlap import Seen, read_seen
@@ -103,7 +103,7 @@ def scoring_in_report(path: Path) -> dict[str, Any]:
     try:
         found = {**STANDARD, **(report.get("settings", {}).get("scoring") or {})}
     except (AttributeError, TypeError):
-        raise QkvError(f"{path} is incomplete: restore it or delete it.") from None
+        raise DataError(f"{path} is incomplete: restore it or delete it.") from None
     return found
 
 
