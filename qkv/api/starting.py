@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from qkv.api.jobs import Job, Show, execute
 from qkv.api.resuming import resumed_command, run_file, stored_command, trainable_of_run
-from qkv.checkpoint.training_report import TrainingReport
 from qkv.environment import require_torch, under_torchrun
 from qkv.errors import DataError, InputError, InputTypeError, QkvError
 from qkv.families import trainings
@@ -137,9 +136,7 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
         if stop.received == SIGTERM:
             sys.exit(stop.exit_code)
         raise KeyboardInterrupt(f"the run is saved. Resume it with qkv.resume({str(out)!r}).")
-    model = load(out)
-    vars(model)["report"] = TrainingReport.read(out)
-    return model
+    return load(out)
 
 
 @contextmanager

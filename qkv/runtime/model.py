@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from qkv.checkpoint.bundle import Bundle
+from qkv.checkpoint.training_report import TrainingReport
 from qkv.errors import QkvError
 from qkv.runtime.network import Network
 from qkv.runtime.running import Running, Warn, silent
@@ -96,7 +97,7 @@ class Model:
         Example:
             >>> qkv.load("runs/en-de").save("runs/copy")
             >>> qkv.load("runs/copy")
-            Translator(en → de, 268 tokens)
+            Translator(en → de, 290 tokens)
         """
         raise NotImplementedError
 
@@ -128,13 +129,24 @@ class Model:
 
         Example:
             >>> sum(weight.numel() for weight in qkv.load("runs/gpt").model.parameters())
-            24120
+            17984
         """
         return self._network.model
 
     def _running_options(self) -> dict[str, Any]:
         """How it runs, as options of `load`."""
         return {} if self._opened is None else asdict(self._opened.running)
+
+    @property
+    def report(self) -> TrainingReport:
+        """How the model was trained and how good it is: `report.json`, and the losses of the run if they are there.
+
+        Example:
+            >>> dict(qkv.load("runs/gpt").report)  # this one was never trained
+            {}
+        """
+        _ = self._network  # an error if the model is closed
+        return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
 
     # Closing -------------------------------------------------------------------------------------------------
 
