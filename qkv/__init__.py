@@ -10,6 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.cleaning import Cleaned, clean
+    from qkv.api.conversion import ExportReport, export, import_model
+    from qkv.api.evaluation import evaluate
+    from qkv.api.exploring import Exploration, explore
+    from qkv.api.information import ModelInfo, info
     from qkv.api.loading import load
     from qkv.api.training import (
         fine_tune,
@@ -31,19 +36,26 @@ if TYPE_CHECKING:
         OptionError,
         QkvError,
     )
+    from qkv.evaluation.report import Report
+    from qkv.evaluation.scores import Score
     from qkv.families.bert.classifier import TextClassifier
     from qkv.families.bert.options import EmbeddingOptions, FillOptions
     from qkv.families.bert.product import Bert, Guess
     from qkv.families.dalle.codes import Codebook
+    from qkv.families.dalle.evaluation import CodebookReport, DrawingReport
     from qkv.families.dalle.options import DrawingOptions
     from qkv.families.dalle.product import Drawing, ImageGenerator
     from qkv.families.gpt.classifier import GPTClassifier
+    from qkv.families.gpt.evaluation import LanguageModelReport, MusicReport
     from qkv.families.gpt.options import GenerationOptions
     from qkv.families.gpt.product import LanguageModel
+    from qkv.families.label_evaluation import ClassificationReport
     from qkv.families.tracing import trace
     from qkv.families.translator.options import TranslationOptions
     from qkv.families.translator.product import Translator
+    from qkv.families.translator.translation_report import TranslationComparison, TranslationReport
     from qkv.families.translator.translations import Translation
+    from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.families.vit.options import ClassificationOptions
     from qkv.families.vit.product import ImageClassifier
     from qkv.runtime.model import Model
@@ -52,43 +64,68 @@ if TYPE_CHECKING:
     from qkv.runtime.running import Running
     from qkv.text.glossary import Glossary
     from qkv.tracing.trace import Trace
-    from qkv.training.callbacks import Callback
+    from qkv.training.callbacks import Callback, EndEvent, SaveEvent, StartEvent, StepEvent, ValidationEvent
 
 __all__ = [
     "Bert",
     "Callback",
     "ClassificationOptions",
+    "ClassificationReport",
+    "Cleaned",
     "Codebook",
+    "CodebookReport",
     "DataError",
     "Drawing",
     "DrawingOptions",
+    "DrawingReport",
     "EmbeddingOptions",
+    "EndEvent",
+    "Exploration",
+    "ExportReport",
     "FillOptions",
     "GPTClassifier",
     "GenerationOptions",
     "Glossary",
     "Guess",
+    "ImageClassificationReport",
     "ImageClassifier",
     "ImageGenerator",
     "InputError",
     "InputTypeError",
     "LanguageModel",
+    "LanguageModelReport",
     "MissingExtraError",
     "Model",
     "ModelError",
+    "ModelInfo",
+    "MusicReport",
     "OptionError",
     "Prediction",
     "PredictionOptions",
     "QkvError",
+    "Report",
     "Running",
+    "SaveEvent",
+    "Score",
+    "StartEvent",
+    "StepEvent",
     "TextClassifier",
     "Trace",
     "TrainingReport",
     "Translation",
+    "TranslationComparison",
     "TranslationOptions",
+    "TranslationReport",
     "Translator",
+    "ValidationEvent",
     "__version__",
+    "clean",
+    "evaluate",
+    "explore",
+    "export",
     "fine_tune",
+    "import_model",
+    "info",
     "load",
     "resume",
     "trace",
@@ -98,64 +135,77 @@ __all__ = [
     "train_gpt",
     "train_translator",
     "train_vit",
-]
+]  # fmt: skip
 __version__ = "0.2.0"
 
 WHERE = {
-    # open
-    "load": "qkv.api.loading",
-    # train
-    **dict.fromkeys(
-        (
-            "fine_tune",
-            "resume",
-            "train_bert",
-            "train_codebook",
-            "train_dalle",
-            "train_gpt",
-            "train_translator",
-            "train_vit",
-        ),
-        "qkv.api.training",
-    ),
-    "Callback": "qkv.training.callbacks",
-    "TrainingReport": "qkv.checkpoint.training_report",
-    # models
-    "Model": "qkv.runtime.model",
-    "Translator": "qkv.families.translator.product",
-    "LanguageModel": "qkv.families.gpt.product",
     "Bert": "qkv.families.bert.product",
-    "TextClassifier": "qkv.families.bert.classifier",
+    "Callback": "qkv.training.callbacks",
+    "ClassificationOptions": "qkv.families.vit.options",
+    "ClassificationReport": "qkv.families.label_evaluation",
+    "Cleaned": "qkv.api.cleaning",
+    "Codebook": "qkv.families.dalle.codes",
+    "CodebookReport": "qkv.families.dalle.evaluation",
+    "DataError": "qkv.errors",
+    "Drawing": "qkv.families.dalle.product",
+    "DrawingOptions": "qkv.families.dalle.options",
+    "DrawingReport": "qkv.families.dalle.evaluation",
+    "EmbeddingOptions": "qkv.families.bert.options",
+    "EndEvent": "qkv.training.callbacks",
+    "Exploration": "qkv.api.exploring",
+    "ExportReport": "qkv.api.conversion",
+    "FillOptions": "qkv.families.bert.options",
     "GPTClassifier": "qkv.families.gpt.classifier",
+    "GenerationOptions": "qkv.families.gpt.options",
+    "Glossary": "qkv.text.glossary",
+    "Guess": "qkv.families.bert.product",
+    "ImageClassificationReport": "qkv.families.vit.evaluation",
     "ImageClassifier": "qkv.families.vit.product",
     "ImageGenerator": "qkv.families.dalle.product",
-    "Codebook": "qkv.families.dalle.codes",
-    # options
-    "Running": "qkv.runtime.running",
-    "TranslationOptions": "qkv.families.translator.options",
-    "GenerationOptions": "qkv.families.gpt.options",
-    "FillOptions": "qkv.families.bert.options",
-    "EmbeddingOptions": "qkv.families.bert.options",
-    "PredictionOptions": "qkv.runtime.prediction_options",
-    "ClassificationOptions": "qkv.families.vit.options",
-    "DrawingOptions": "qkv.families.dalle.options",
-    "Glossary": "qkv.text.glossary",
-    # results
-    "Translation": "qkv.families.translator.translations",
-    "Guess": "qkv.families.bert.product",
-    "Prediction": "qkv.runtime.predictions",
-    "Drawing": "qkv.families.dalle.product",
-    # inspect
-    "trace": "qkv.families.tracing",
-    "Trace": "qkv.tracing.trace",
-    # errors
-    "QkvError": "qkv.errors",
     "InputError": "qkv.errors",
     "InputTypeError": "qkv.errors",
-    "DataError": "qkv.errors",
-    "ModelError": "qkv.errors",
-    "OptionError": "qkv.errors",
+    "LanguageModel": "qkv.families.gpt.product",
+    "LanguageModelReport": "qkv.families.gpt.evaluation",
     "MissingExtraError": "qkv.errors",
+    "Model": "qkv.runtime.model",
+    "ModelError": "qkv.errors",
+    "ModelInfo": "qkv.api.information",
+    "MusicReport": "qkv.families.gpt.evaluation",
+    "OptionError": "qkv.errors",
+    "Prediction": "qkv.runtime.predictions",
+    "PredictionOptions": "qkv.runtime.prediction_options",
+    "QkvError": "qkv.errors",
+    "Report": "qkv.evaluation.report",
+    "Running": "qkv.runtime.running",
+    "SaveEvent": "qkv.training.callbacks",
+    "Score": "qkv.evaluation.scores",
+    "StartEvent": "qkv.training.callbacks",
+    "StepEvent": "qkv.training.callbacks",
+    "TextClassifier": "qkv.families.bert.classifier",
+    "Trace": "qkv.tracing.trace",
+    "TrainingReport": "qkv.checkpoint.training_report",
+    "Translation": "qkv.families.translator.translations",
+    "TranslationComparison": "qkv.families.translator.translation_report",
+    "TranslationOptions": "qkv.families.translator.options",
+    "TranslationReport": "qkv.families.translator.translation_report",
+    "Translator": "qkv.families.translator.product",
+    "ValidationEvent": "qkv.training.callbacks",
+    "clean": "qkv.api.cleaning",
+    "evaluate": "qkv.api.evaluation",
+    "explore": "qkv.api.exploring",
+    "export": "qkv.api.conversion",
+    "fine_tune": "qkv.api.training",
+    "import_model": "qkv.api.conversion",
+    "info": "qkv.api.information",
+    "load": "qkv.api.loading",
+    "resume": "qkv.api.training",
+    "trace": "qkv.families.tracing",
+    "train_bert": "qkv.api.training",
+    "train_codebook": "qkv.api.training",
+    "train_dalle": "qkv.api.training",
+    "train_gpt": "qkv.api.training",
+    "train_translator": "qkv.api.training",
+    "train_vit": "qkv.api.training",
 }
 
 

@@ -62,8 +62,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "__init__", "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "tracing", "hub", "explore", "progress",
-        "training", "families", "families.family", "family.evaluation", "family.options", "family.product", "signatures",
+        "__init__", "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "tracing", "hub", "explorer", "progress",
+        "training", "families", "families.family", "family.evaluation", "family.options", "family.product",
     },
     "hub": ALWAYS | {"core", "core.config", "text", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS
@@ -75,14 +75,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.recompute": {"tracing"},
     "progress": ALWAYS | {"training", "evaluation"},
     "pictures": {"errors", "family.product"},
-    "explore": ALWAYS
+    "explorer": ALWAYS
     | {
         "data", "evaluation", "checkpoint", "runtime", "pictures", "tracing", "families", "families.family", "family.product",
         "family.trace",
     },
     "cli": ALWAYS
     | {
-        "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
+        "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explorer", "hub", "training", "runtime",
         "api", "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS
@@ -90,7 +90,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
-    "__init__": {"errors", "families", "tracing", "family.product", "api", "training", "checkpoint", "text", "runtime", "family.options"},
+    "__init__": {
+        "errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "family.options", "api", "training",
+        "checkpoint", "text", "runtime",
+    },
     "__main__": {"cli"},
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from signal import SIGTERM
 from typing import TYPE_CHECKING, Any
 
 from qkv.api.jobs import Job, Show, execute
+from qkv.api.loading import folder_of
 from qkv.api.resuming import resumed_command, run_file, stored_command, trainable_of_run
 from qkv.environment import require_torch, under_torchrun
 from qkv.errors import DataError, InputError, InputTypeError, QkvError
@@ -97,7 +98,7 @@ def split_data(trainable: Trainable, given: dict[str, Any]) -> tuple[GivenData, 
 def model_input(name: str, model: Any) -> Any:
     """The folder of a model, or the model itself if it is in memory only."""
     if isinstance(model, str | Path):
-        return Path(model)
+        return folder_of(model, None)  # the name of a model on the hub is imported first
     if not hasattr(model, "save"):
         raise InputTypeError(f"{name} is {type(model).__name__}; expected a model or its folder.")
     opened = getattr(model, "_opened", None)

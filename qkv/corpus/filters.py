@@ -55,7 +55,9 @@ MOJIBAKE = re.compile(
     r"Ã[\u0080-\u00bf\u0152-\u0178\u2013-\u203a\u20ac\u2122]|â€|Â[\u00a0-\u00bf]|ï¿½|[\ufffd\u0080-\u009f]"
 )
 # Names of tags without attributes, which may contain text; entities; Markdown and wiki markup.
-MARKUP = re.compile(r"</?[A-Za-z][\w:-]*(?=[^<>]*>)|&(?:[a-z]{2,8}|#x?[0-9a-f]{2,6});|\]\(|\[!|\{\{|\}\}|```")
+MARKUP = re.compile(
+    r"</?[A-Za-z][\w:-]*+(?=[^<>]*+>)|&(?:[a-z]{2,8}|#x?[0-9a-f]{2,6});|\]\(|\[!|\{\{|\}\}|```"
+)
 ADDRESS = re.compile(
     r"(?:https?|ftp|file)://\S+|www\.\S+|[\w.+-]{1,64}@[\w.-]{1,255}|(?:[A-Za-z]:)?(?:[\\/][\w.%~-]+){2,}[\\/]?"
 )

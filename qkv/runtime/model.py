@@ -114,6 +114,18 @@ class Model:
         raise NotImplementedError
 
     @property
+    def report(self) -> TrainingReport:
+        """What the training run reported: scores, settings, and the losses in `report.history`. A notebook shows the learning curve.
+
+        It is empty for a model that was not trained here.
+
+        Example:
+            >>> qkv.load("runs/en-de").report.history
+            []
+        """
+        return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
+
+    @property
     def config(self) -> Any:
         """The architecture: sizes of the model, as a frozen dataclass.
 

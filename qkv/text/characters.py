@@ -8,6 +8,7 @@ from tokenizers import Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from qkv.errors import QkvError
+from qkv.text.library import EACH_CHARACTER
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 
 SHOWN = 5  # unknown characters named in an error message
@@ -21,7 +22,7 @@ class CharacterTokenizer(Tokenizer):
         found = sorted(set().union(*map(set, texts)))
         vocab = {token: number for number, token in enumerate([*SPECIAL, *found])}
         library = LibraryTokenizer(models.WordLevel(vocab, unk_token=SPECIAL[0]))
-        library.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        library.pre_tokenizer = pre_tokenizers.Split(Regex(EACH_CHARACTER), "isolated")
         library.decoder = decoders.Fuse()
         return cls(library)
 

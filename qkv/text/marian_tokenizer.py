@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from qkv.errors import QkvError
+from qkv.errors import ModelError, QkvError
 from qkv.text.tokenizer import WORD_STARTS
 from qkv.text.unigram import SPACE, UnigramModel
 from qkv.text.words import Span
@@ -85,6 +85,7 @@ class MarianTokenizer:
             language = stored["language"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise QkvError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
+        reject_half_characters(vocabulary, where)
         if not all(0 <= number < len(vocabulary) for number in numbers.values()):
             raise QkvError(f"{where}: a special token is missing from the vocabulary.")
         source, target = (UnigramModel(content, where) for content in models)
@@ -183,3 +184,15 @@ class MarianTokenizer:
     def show(self, ids: Sequence[int]) -> list[str]:
         """Readable tokens, for the axes of plots."""
         return [self.vocabulary[i] if i in self.special else self.letters(i).strip() or " " for i in ids]
+
+
+def reject_half_characters(vocabulary: Sequence[str], where: str) -> None:
+    """JSON can hold half of a surrogate pair, which is not a character."""
+    try:
+        "".join(vocabulary).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        number = next(number for number, token in enumerate(vocabulary) if half in token)
+        raise ModelError(
+            f"{where}: token {number} of the vocabulary contains half of a character ({half!r})."
+        ) from None

@@ -30,8 +30,6 @@ class PublishedBPE(Tokenizer):
 
     def __init__(self, library: LibraryTokenizer):
         super().__init__(library)
-        library.no_truncation()
-        library.no_padding()
         stored: dict[str, Any] = json.loads(library.to_str())
         model = stored["model"]
         if model["type"] != "BPE":

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from qkv.errors import QkvError
+from qkv.text.library import open_library
 from qkv.text.words import Span
 
 SPECIAL = ["<pad>", "<start>", "<end>"]
@@ -94,8 +95,9 @@ class Tokenizer:
 
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:
+        library = open_library(text, where)
         try:
-            return cls(LibraryTokenizer.from_str(text))
+            return cls(library)
         except Exception as error:  # the library raises bare Exception for everything
             raise QkvError(f"{where} is not a tokenizer file ({error}).") from None
 

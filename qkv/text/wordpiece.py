@@ -15,6 +15,7 @@ from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from qkv.errors import QkvError
+from qkv.text.library import open_library
 
 PAD, UNKNOWN, BEGIN, SEPARATOR, MASK = SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 CONTINUES = "##"
@@ -24,10 +25,8 @@ ALPHABET = 1_000  # characters with their own token
 class WordPieceTokenizer:
     def __init__(self, library: LibraryTokenizer, where: str = "the tokenizer"):
         self.library = library
-        # Text that happens to contain "[SEP]" is plain text; the library must not truncate or pad.
+        # Text that happens to contain "[SEP]" is plain text.
         self.library.encode_special_tokens = True
-        self.library.no_truncation()
-        self.library.no_padding()
         ids = {token: library.token_to_id(token) for token in SPECIAL}
         missing = [token for token, number in ids.items() if number is None]
         if missing:
@@ -68,10 +67,11 @@ class WordPieceTokenizer:
         if path.suffix == ".txt":
             return cls.from_vocabulary(path, lowercase=True)
         try:
-            library = LibraryTokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exception for everything
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
             raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
-        kind = json.loads(library.to_str())["model"]["type"]
+        library = open_library(text, str(path))
+        kind = type(library.model).__name__
         if kind != "WordPiece":
             raise QkvError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")
         return cls(library, str(path))

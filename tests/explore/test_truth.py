@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qkv.data.worlds import pairs, words
-from qkv.explore import truth
+from qkv.explorer import truth
 from qkv.families.translator.word_attention import WordAttention
 
 

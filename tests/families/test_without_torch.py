@@ -12,6 +12,7 @@ from PIL import Image
 from tiny_bert import tiny_bert, tiny_classifier
 from without_torch import end_without_torch, run_without_torch
 
+import qkv
 from qkv.cli import main
 from qkv.data.captioned import scene_pictures
 from qkv.families.dalle.codes import reconstruction
@@ -136,6 +137,30 @@ def test_every_way_to_translate_gives_the_same_without_torch(
         main([*command, "--engine", "torch"])
     wanted = capsys.readouterr().out.splitlines()
     assert [without_numbers(line) for line in found] == [without_numbers(line) for line in wanted]
+
+
+def test_files_are_translated_and_scored_without_torch(tmp_path: Path) -> None:
+    model, lines = str(FORMAT_1 / "translator"), ["one two three", "{name} two", "three one"]
+    source, reference = tmp_path / "source.txt", tmp_path / "reference.txt"
+    source.write_text("".join(f"{line}\n" for line in lines))
+    found = {name: tmp_path / f"{name}.txt" for name in ("int8", "float32")}
+    wanted = {  # in torch for float32; the engine defines int8
+        "int8": qkv.load(model).translate(lines),
+        "float32": qkv.load(model, compute_type="float32", engine="torch").translate(lines),
+    }
+    reference.write_text("".join(f"{line}\n" for line in wanted["float32"]))
+    printed = run_without_torch(
+        *(
+            ["translate", model, "--input", str(source), "-o", str(path), "--compute-type", name]
+            for name, path in found.items()
+        ),
+        ["translate", model, "--compute-type", "int8", *lines],
+        ["evaluate", model, "--source", str(source), "--reference", str(reference), "--json"],
+    )
+    assert {name: path.read_text().splitlines() for name, path in found.items()} == wanted
+    assert printed[: len(lines)] == wanted["int8"]
+    scores = json.loads("".join(printed[len(lines) :]))
+    assert (scores["sentences"], scores["scores"]["exact_match"]) == (3, 100.0)
 
 
 def without_numbers(line: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 from published import mixed_lines, write_marian_tokenizer
 from transformers import MarianTokenizer as TheirTokenizer
 
-from qkv.errors import QkvError
+from qkv.errors import ModelError, QkvError
 from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.unigram import UnigramModel
 from qkv.text.vocabulary import load_vocabulary
@@ -61,6 +61,13 @@ def test_a_saved_tokenizer_is_recognised_and_read_back(both: Both, tmp_path: Pat
     path.write_text(ours.text()[:-50], encoding="utf-8")
     with pytest.raises(QkvError, match="is not a tokenizer file"):
         load_vocabulary(path)
+
+
+def test_half_a_character_in_the_vocabulary_is_an_error(both: Both) -> None:
+    token = both[0].vocabulary[7]
+    changed = both[0].text().replace(f'"{token}"', '"a\\ud800"')
+    with pytest.raises(ModelError, match="here: token 7 of the vocabulary"):
+        MarianTokenizer.from_text(changed, "here")
 
 
 def test_tokens_map_to_the_bytes_of_the_text(both: Both) -> None:

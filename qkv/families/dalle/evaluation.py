@@ -10,10 +10,10 @@ from typing import Any
 from qkv.checkpoint.files import read_json
 from qkv.configs import from_dict
 from qkv.data.captioned import Captioned, read_captioned, read_plain, scene_pictures
-from qkv.data.given import as_path, is_file
 from qkv.data.given_images import fitted_images
 from qkv.data.images import Bytes, Form
 from qkv.data.labelled_pictures import hold_out
+from qkv.data.python_rows import as_path, is_path
 from qkv.data.worlds.labelled_scenes import check_side
 from qkv.errors import ModelError, QkvError
 from qkv.evaluation.display import SILENT, Display
@@ -157,7 +157,7 @@ def evaluate_codebook(options: DrawingEvaluation, codes: Codebook) -> dict[str, 
 
 
 def pictures_of(given: Any, side: int) -> Bytes:
-    if not is_file(given):
+    if not is_path(given):
         return fitted_images(given, "images", Form(side, side, "colour"))
     path = as_path(given)
     return read_plain(path, side if path.is_dir() else None)

@@ -7,7 +7,8 @@ from typing import Any
 
 from qkv.data.chorales import VOICES, Chorale, frame_of, is_midi, read_chorales, read_midi
 from qkv.data.documents import normalize_line_ends, read_documents
-from qkv.data.given import as_path, is_file, items_of, kind_name, texts_of
+from qkv.data.given import items_of, texts_of
+from qkv.data.python_rows import as_path, is_path, type_name
 from qkv.errors import DataError, InputError, InputTypeError, QkvError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
@@ -104,7 +105,7 @@ def is_missing(given: Any) -> bool:
 
 def files_in(given: Any, name: str) -> list[Any]:
     """The paths, if these are files; otherwise none."""
-    if is_file(given):
+    if is_path(given):
         return [as_path(given)]
     if isinstance(given, tuple | list) and all(isinstance(each, os.PathLike) for each in given):
         return [as_path(each) for each in given]
@@ -145,7 +146,7 @@ def frames_in(chorale: Any, where: str) -> Chorale:
     frames = []
     for place, frame in enumerate(items_of(chorale, where, "frames")):
         if isinstance(frame, str) or not hasattr(frame, "__iter__"):
-            raise InputTypeError(f"{where}[{place}] is {kind_name(frame)}; expected a list of pitches.")
+            raise InputTypeError(f"{where}[{place}] is {type_name(frame)}; expected a list of pitches.")
         try:
             frames.append(frame_of(list(frame), f"{where}[{place}]"))
         except DataError as error:

@@ -11,7 +11,7 @@ from qkv.families.translator.config import TranslatorConfig
 from qkv.hub.folder import LARGEST_JSON, Published, added_tokens, read_object
 from qkv.hub.mapping import NOTES
 from qkv.hub.tokenizer_settings import check_added_tokens, check_numbers, name_of, tokenizer_settings
-from qkv.text.marian_tokenizer import MarianTokenizer
+from qkv.text.marian_tokenizer import MarianTokenizer, reject_half_characters
 from qkv.text.tokenizer import SPECIAL, Tokenizer
 from qkv.text.unigram import UnigramModel
 from qkv.text.vocabulary import Vocabulary
@@ -91,6 +91,7 @@ def vocabulary_of(published: Published) -> list[str]:
             raise DataError(f"{path}: ids must run from 0 without gaps or repeats ('{token}' has {number}).")
         seen.add(number)
         tokens[number] = token
+    reject_half_characters(tokens, str(path))
     return tokens
 
 

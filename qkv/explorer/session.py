@@ -11,8 +11,8 @@ from qkv.checkpoint.files import read_json
 from qkv.checkpoint.tensors import read_tensors
 from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import QkvError
-from qkv.explore.recompute import Check, check
-from qkv.explore.wire import Precision, array_of, pack, summary, tensors
+from qkv.explorer.recompute import Check, check
+from qkv.explorer.wire import Precision, array_of, pack, summary, tensors
 from qkv.families.loading import kind_of, load
 from qkv.families.tracing import tracer_of, with_weights
 from qkv.runtime.running import EXACT
@@ -75,7 +75,7 @@ class Explorer:
     # Requests of the page ---------------------------------------------------------------------------------
 
     def info(self) -> dict[str, Any]:
-        languages = getattr(self.model.defaults, "languages", None)
+        languages = getattr(self.model._defaults, "languages", None)
         return {
             "model": self.folder.resolve().name,
             "kind": self.kind,
@@ -120,7 +120,7 @@ class Explorer:
 
     def truth(self, done: Callable[[int], None] = lambda count: None) -> dict[str, Any]:
         """Scores of the heads on sentences with known alignments and references; computed once."""
-        from qkv.explore.truth import measure_heads
+        from qkv.explorer.truth import measure_heads
 
         if not self.is_built_in():
             raise QkvError(
@@ -166,7 +166,7 @@ class Explorer:
         """Example inputs: the decks' own sentences, if the model has one of their languages."""
         if self.reads_pictures:
             return self.pictures
-        languages = getattr(self.model.defaults, "languages", None)
+        languages = getattr(self.model._defaults, "languages", None)
         if languages is None:
             return list(self.bundle.examples)
         if {languages.source, languages.target} <= set(LANGUAGES) and languages.source != languages.target:
@@ -176,7 +176,7 @@ class Explorer:
 
     def is_built_in(self) -> bool:
         path = self.folder / "report.json"
-        if getattr(self.model.defaults, "languages", None) is None:
+        if getattr(self.model._defaults, "languages", None) is None:
             return False
         try:
             origin = read_json(path)["data"]["origin"] if path.is_file() else ""
