@@ -123,6 +123,7 @@ class Model:
             >>> qkv.load("runs/en-de").report.history
             []
         """
+        _ = self._network  # an error if the model is closed
         return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
 
     @property
@@ -148,17 +149,6 @@ class Model:
     def _running_options(self) -> dict[str, Any]:
         """How it runs, as options of `load`."""
         return {} if self._opened is None else asdict(self._opened.running)
-
-    @property
-    def report(self) -> TrainingReport:
-        """How the model was trained and how good it is: `report.json`, and the losses of the run if they are there.
-
-        Example:
-            >>> dict(qkv.load("runs/gpt").report)  # this one was never trained
-            {}
-        """
-        _ = self._network  # an error if the model is closed
-        return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
 
     # Closing -------------------------------------------------------------------------------------------------
 

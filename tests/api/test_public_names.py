@@ -24,11 +24,13 @@ FOLDERS = {
     "ImageClassifier": "shapes", "ImageGenerator": "scenes", "Codebook": "codebook",
 }  # fmt: skip
 NAMES = """
-    Bert Callback ClassificationOptions Codebook DataError Drawing DrawingOptions EmbeddingOptions FillOptions GPTClassifier
-    GenerationOptions Glossary Guess ImageClassifier ImageGenerator InputError InputTypeError LanguageModel MissingExtraError
-    Model ModelError OptionError Prediction PredictionOptions QkvError Running TextClassifier Trace TrainingReport Translation
-    TranslationOptions Translator __version__ fine_tune load resume trace train_bert train_codebook train_dalle train_gpt
-    train_translator train_vit
+    Bert Callback ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
+    DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions GPTClassifier GenerationOptions Glossary Guess
+    ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
+    MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
+    SaveEvent Score StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison TranslationOptions
+    TranslationReport Translator ValidationEvent __version__ clean evaluate explore export fine_tune import_model info load
+    resume trace train_bert train_codebook train_dalle train_gpt train_translator train_vit
 """
 
 
