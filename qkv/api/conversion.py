@@ -61,7 +61,8 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
         DataError: The model cannot be read, is of another kind, or does not compute the same.
 
     Example:
-        >>> translator = qkv.import_model("published/marian", "runs/imported")
+        >>> report = qkv.export("runs/en-de", "huggingface", "published/en-de")
+        >>> translator = qkv.import_model("published/en-de", "runs/imported")
         >>> isinstance(translator, qkv.Translator)
         True
         >>> "largest difference" in qkv.info(translator)["compared"]
@@ -113,9 +114,9 @@ class ExportReport:
     """What was exported, and what was verified.
 
     Example:
-        >>> report = qkv.export("runs/bert", "huggingface", "exported/bert")
-        >>> report.opened_as
-        'BertForPreTraining'
+        >>> report = qkv.export("runs/en-de", "ctranslate2", "exported/en-de-float32")
+        >>> report.same == report.compared
+        True
         >>> report.difference < 1e-4
         True
     """

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from urllib.parse import quote
 
 from qkv.checkpoint.files import check_new_file
@@ -148,6 +148,22 @@ class Exploration:
         )
 
 
+@overload
+def explore(model: Any, text: str | None = ..., *, html: str | Path, **options: Any) -> None: ...
+
+
+@overload
+def explore(model: Any, text: str | None = ..., *, png: str | Path, **options: Any) -> None: ...
+
+
+@overload
+def explore(model: Any, text: str | None = ..., *, terminal: Literal[True], **options: Any) -> None: ...
+
+
+@overload
+def explore(model: Any, text: str | None = ..., **options: Any) -> Exploration: ...
+
+
 @with_options(ExploreOptions)
 def explore(model: Any, text: str | None = None, **options: Any) -> Exploration | None:
     """Walk through a model's computation step by step, with its own numbers.
@@ -166,7 +182,7 @@ def explore(model: Any, text: str | None = None, **options: Any) -> Exploration 
         ModelError: The explorer does not show this kind of model.
 
     Example:
-        >>> qkv.explore("runs/en-de", "the cat danced", html="page.html")
+        >>> qkv.explore("runs/en-de", "the cat danced", html="page.html", overwrite=True)
         >>> qkv.explore("runs/en-de", "the cat danced", terminal=True)  # doctest: +ELLIPSIS
         cross_attention, layer 1, head 1
         ...
