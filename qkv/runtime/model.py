@@ -97,7 +97,7 @@ class Model:
         Example:
             >>> qkv.load("runs/en-de").save("runs/copy")
             >>> qkv.load("runs/copy")
-            Translator(en → de, 268 tokens)
+            Translator(en → de, 290 tokens)
         """
         raise NotImplementedError
 
@@ -123,6 +123,7 @@ class Model:
             >>> qkv.load("runs/en-de").report.history
             []
         """
+        _ = self._network  # an error if the model is closed
         return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
 
     @property
@@ -141,7 +142,7 @@ class Model:
 
         Example:
             >>> sum(weight.numel() for weight in qkv.load("runs/gpt").model.parameters())
-            24120
+            17984
         """
         return self._network.model
 
