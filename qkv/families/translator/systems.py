@@ -14,6 +14,7 @@ from qkv.evaluation.evaluation import Sentences
 from qkv.evaluation.overlap import Seen, read_seen
 from qkv.families.loading import load_for
 from qkv.families.products import folder_of
+from qkv.families.translator.lines import without_line_breaks
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import ScoringSettings
@@ -90,11 +91,6 @@ def of_model(translator: Translator, folder: Path | None, argument: str) -> Syst
         seen=read_seen(folder),
         scoring=scoring_in_report(folder / "report.json"),
     )
-
-
-def without_line_breaks(text: str) -> str:
-    """Scores and files have one line for each sentence, whatever the model generates."""
-    return text.replace("\r", " ").replace("\n", " ")
 
 
 def scoring_in_report(path: Path) -> dict[str, Any]:
