@@ -62,6 +62,7 @@ class Score(float):
         return f"Score({float(self):.2f}{within})"
 
     def to_dict(self) -> dict[str, Any]:
+        """The value, the signature and the interval, for JSON."""
         found: dict[str, Any] = {"value": float(self), "signature": self.signature}
         return found if self.interval is None else {**found, "interval": asdict(self.interval)}
 

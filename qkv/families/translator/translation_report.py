@@ -50,6 +50,7 @@ class TranslationReport(Report):
 
     @property
     def measured(self) -> Measured:
+        """How it was measured: settings of the search and of the scores."""
         return self._measured
 
     @property
