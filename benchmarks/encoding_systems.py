@@ -28,10 +28,10 @@ class Ours:
     def __init__(self, name: str, published: Path, compute: ComputeType):
         model = open_published(published)
         assert isinstance(model, Bert)
-        self.name, self.model = name, model.running(Running(compute_type=compute))
+        self.name, self.model = name, model._running(Running(compute_type=compute))
 
     def __call__(self, rows: Sequence[list[int]]) -> Vectors:
-        vectors = encode_rows(self.model.runner.texts, [Row(row, [0] * len(row)) for row in rows], "mean")
+        vectors = encode_rows(self.model._runner.texts, [Row(row, [0] * len(row)) for row in rows], "mean")
         return normalize(vectors)
 
 

@@ -1,9 +1,21 @@
-"""Train, use and inspect Transformers: translators, language models, BERT, ViT and DALL-E."""
+"""Train, use and inspect Transformers: translators, language models, BERT, ViT and DALL-E.
+
+    >>> translator = qkv.load("runs/en-de")
+    >>> translation = translator.translate("one two three")
+
+The names below are imported when they are first used: `import qkv` imports neither torch nor NumPy.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.cleaning import Cleaned, clean
+    from qkv.api.conversion import ExportReport, export, import_model
+    from qkv.api.evaluation import evaluate
+    from qkv.api.exploring import Exploration, explore
+    from qkv.api.information import ModelInfo, info
+    from qkv.api.loading import load
     from qkv.api.training import (
         fine_tune,
         resume,
@@ -15,45 +27,185 @@ if TYPE_CHECKING:
         train_vit,
     )
     from qkv.checkpoint.training_report import TrainingReport
-    from qkv.errors import QkvError
-    from qkv.families.loading import load
+    from qkv.errors import (
+        DataError,
+        InputError,
+        InputTypeError,
+        MissingExtraError,
+        ModelError,
+        OptionError,
+        QkvError,
+    )
+    from qkv.evaluation.report import Report
+    from qkv.evaluation.scores import Score
+    from qkv.families.bert.classifier import TextClassifier
+    from qkv.families.bert.options import EmbeddingOptions, FillOptions
+    from qkv.families.bert.product import Bert, Guess
+    from qkv.families.dalle.codes import Codebook
+    from qkv.families.dalle.evaluation import CodebookReport, DrawingReport
+    from qkv.families.dalle.options import DrawingOptions
+    from qkv.families.dalle.product import Drawing, ImageGenerator
+    from qkv.families.gpt.classifier import GPTClassifier
+    from qkv.families.gpt.evaluation import LanguageModelReport, MusicReport
+    from qkv.families.gpt.options import GenerationOptions
+    from qkv.families.gpt.product import LanguageModel
+    from qkv.families.label_evaluation import ClassificationReport
     from qkv.families.tracing import trace
+    from qkv.families.translator.options import TranslationOptions
     from qkv.families.translator.product import Translator
+    from qkv.families.translator.translation_report import TranslationComparison, TranslationReport
+    from qkv.families.translator.translations import Translation
+    from qkv.families.vit.evaluation import ImageClassificationReport
+    from qkv.families.vit.product import ImageClassifier
+    from qkv.runtime.model import Model
+    from qkv.runtime.prediction_options import ClassificationOptions, PredictionOptions
+    from qkv.runtime.predictions import Prediction
+    from qkv.runtime.running import Running
+    from qkv.text.glossary import Glossary
     from qkv.tracing.trace import Trace
     from qkv.training.callbacks import Callback
 
 __all__ = [
-    "Callback", "QkvError", "Trace", "TrainingReport", "Translator", "__version__", "fine_tune", "load", "resume", "trace", "train_bert",
-    "train_codebook", "train_dalle", "train_gpt", "train_translator", "train_vit",
+    "Bert",
+    "Callback",
+    "ClassificationOptions",
+    "ClassificationReport",
+    "Cleaned",
+    "Codebook",
+    "CodebookReport",
+    "DataError",
+    "Drawing",
+    "DrawingOptions",
+    "DrawingReport",
+    "EmbeddingOptions",
+    "Exploration",
+    "ExportReport",
+    "FillOptions",
+    "GPTClassifier",
+    "GenerationOptions",
+    "Glossary",
+    "Guess",
+    "ImageClassificationReport",
+    "ImageClassifier",
+    "ImageGenerator",
+    "InputError",
+    "InputTypeError",
+    "LanguageModel",
+    "LanguageModelReport",
+    "MissingExtraError",
+    "Model",
+    "ModelError",
+    "ModelInfo",
+    "MusicReport",
+    "OptionError",
+    "Prediction",
+    "PredictionOptions",
+    "QkvError",
+    "Report",
+    "Running",
+    "Score",
+    "TextClassifier",
+    "Trace",
+    "TrainingReport",
+    "Translation",
+    "TranslationComparison",
+    "TranslationOptions",
+    "TranslationReport",
+    "Translator",
+    "__version__",
+    "clean",
+    "evaluate",
+    "explore",
+    "export",
+    "fine_tune",
+    "import_model",
+    "info",
+    "load",
+    "resume",
+    "trace",
+    "train_bert",
+    "train_codebook",
+    "train_dalle",
+    "train_gpt",
+    "train_translator",
+    "train_vit",
 ]  # fmt: skip
 __version__ = "0.2.0"
 
 WHERE = {
+    "Bert": "qkv.families.bert.product",
     "Callback": "qkv.training.callbacks",
-    "TrainingReport": "qkv.checkpoint.training_report",
-    **dict.fromkeys(
-        (
-            "fine_tune",
-            "resume",
-            "train_bert",
-            "train_codebook",
-            "train_dalle",
-            "train_gpt",
-            "train_translator",
-            "train_vit",
-        ),
-        "qkv.api.training",
-    ),
-    "Trace": "qkv.tracing.trace",
-    "Translator": "qkv.families.translator.product",
+    "ClassificationOptions": "qkv.runtime.prediction_options",
+    "ClassificationReport": "qkv.families.label_evaluation",
+    "Cleaned": "qkv.api.cleaning",
+    "Codebook": "qkv.families.dalle.codes",
+    "CodebookReport": "qkv.families.dalle.evaluation",
+    "DataError": "qkv.errors",
+    "Drawing": "qkv.families.dalle.product",
+    "DrawingOptions": "qkv.families.dalle.options",
+    "DrawingReport": "qkv.families.dalle.evaluation",
+    "EmbeddingOptions": "qkv.families.bert.options",
+    "Exploration": "qkv.api.exploring",
+    "ExportReport": "qkv.api.conversion",
+    "FillOptions": "qkv.families.bert.options",
+    "GPTClassifier": "qkv.families.gpt.classifier",
+    "GenerationOptions": "qkv.families.gpt.options",
+    "Glossary": "qkv.text.glossary",
+    "Guess": "qkv.families.bert.product",
+    "ImageClassificationReport": "qkv.families.vit.evaluation",
+    "ImageClassifier": "qkv.families.vit.product",
+    "ImageGenerator": "qkv.families.dalle.product",
+    "InputError": "qkv.errors",
+    "InputTypeError": "qkv.errors",
+    "LanguageModel": "qkv.families.gpt.product",
+    "LanguageModelReport": "qkv.families.gpt.evaluation",
+    "MissingExtraError": "qkv.errors",
+    "Model": "qkv.runtime.model",
+    "ModelError": "qkv.errors",
+    "ModelInfo": "qkv.api.information",
+    "MusicReport": "qkv.families.gpt.evaluation",
+    "OptionError": "qkv.errors",
+    "Prediction": "qkv.runtime.predictions",
+    "PredictionOptions": "qkv.runtime.prediction_options",
     "QkvError": "qkv.errors",
-    "load": "qkv.families.loading",
+    "Report": "qkv.evaluation.report",
+    "Running": "qkv.runtime.running",
+    "Score": "qkv.evaluation.scores",
+    "TextClassifier": "qkv.families.bert.classifier",
+    "Trace": "qkv.tracing.trace",
+    "TrainingReport": "qkv.checkpoint.training_report",
+    "Translation": "qkv.families.translator.translations",
+    "TranslationComparison": "qkv.families.translator.translation_report",
+    "TranslationOptions": "qkv.families.translator.options",
+    "TranslationReport": "qkv.families.translator.translation_report",
+    "Translator": "qkv.families.translator.product",
+    "clean": "qkv.api.cleaning",
+    "evaluate": "qkv.api.evaluation",
+    "explore": "qkv.api.exploring",
+    "export": "qkv.api.conversion",
+    "fine_tune": "qkv.api.training",
+    "import_model": "qkv.api.conversion",
+    "info": "qkv.api.information",
+    "load": "qkv.api.loading",
+    "resume": "qkv.api.training",
     "trace": "qkv.families.tracing",
+    "train_bert": "qkv.api.training",
+    "train_codebook": "qkv.api.training",
+    "train_dalle": "qkv.api.training",
+    "train_gpt": "qkv.api.training",
+    "train_translator": "qkv.api.training",
+    "train_vit": "qkv.api.training",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Lazy, so that `import qkv` and `qkv --help` do not import torch."""
-    if name in WHERE:
-        return getattr(importlib.import_module(WHERE[name]), name)
-    raise AttributeError(f"module 'qkv' has no attribute '{name}'")
+    """Import a public name. It is then an attribute of the module, so this runs once for each."""
+    if name not in WHERE:
+        raise AttributeError(f"module 'qkv' has no attribute '{name}'")
+    found = getattr(importlib.import_module(WHERE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -139,7 +139,11 @@ class ItemError(InputError):
 
     def __init__(self, number: int, fault: str, kind: str = "text"):
         super().__init__(f"{kind} {number + 1} {fault}")
-        self.number, self.fault = number, fault
+        self.number, self.fault, self.kind = number, fault, kind
+
+    def after(self, before: int) -> "ItemError":
+        """The same error, if so many inputs came before these."""
+        return ItemError(self.number + before, self.fault, self.kind)
 
 
 @contextmanager

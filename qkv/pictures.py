@@ -15,7 +15,7 @@ from qkv.errors import MissingExtraError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from qkv.families.translator.product import AttentionMap
+    from qkv.families.translator.pipeline import AttentionMap
 
 COLOURS = "viridis"  # perceptually uniform, and readable for colour-blind people
 

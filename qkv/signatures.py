@@ -24,13 +24,18 @@ import difflib
 import functools
 import inspect
 import linecache
+import numbers
+import os
 import sys
+import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
+from qkv.errors import OptionError
 from qkv.flags import Flag
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -172,8 +177,9 @@ def replace_options(default: Options, keywords: Mapping[str, Any]) -> Options:
     """A copy of an instance with some options replaced, in its flattened parts too. All at once: checks see them together."""
     if not keywords:
         return default
-    paths = {each.name: each.path for each in options_of(default)}
-    return replace_at(default, {paths[name]: value for name, value in keywords.items()})
+    known = {each.name: each for each in options_of(default)}
+    given = {known[name]: value for name, value in keywords.items()}
+    return replace_at(default, {each.path: converted(each, value) for each, value in given.items()})
 
 
 def replace_at(default: Options, values: Mapping[tuple[str, ...], Any]) -> Options:
@@ -183,6 +189,62 @@ def replace_at(default: Options, values: Mapping[tuple[str, ...], Any]) -> Optio
         changes[first] = inner[()] if () in inner else replace_at(getattr(default, first), inner)
     changed: Options = dataclasses.replace(default, **changes)  # type: ignore[type-var]
     return changed
+
+
+def split_options(keywords: Mapping[str, Any], *defaults: Any) -> tuple[Any, ...]:
+    """Each instance with its own options among the keywords. An option that several have goes to the first."""
+    left, found = dict(keywords), []
+    for default in defaults:
+        own = {each.name for each in options_of(default)} & left.keys()
+        found.append(replace_options(default, {name: left.pop(name) for name in own}))
+    return tuple(found)
+
+
+def converted(option: Option, value: Any) -> Any:
+    """A value in the type of its field: a list becomes a tuple, and a string a path. Other types are an OptionError."""
+    hint, several = option.hint, typing.get_args(option.hint)
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        if value is None and type(None) in several:
+            return None
+        hint = next(each for each in several if each is not type(None))
+    if typing.get_origin(hint) is tuple:
+        return tuple_of(option, typing.get_args(hint), value)
+    return one_of(option, hint, value)
+
+
+def tuple_of(option: Option, hints: tuple[Any, ...], value: Any) -> Any:
+    if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
+        value = (value,)
+    values = tuple(value)
+    kinds = [hints[0]] * len(values) if hints[-1] is Ellipsis else list(hints)
+    if len(kinds) != len(values):
+        raise OptionError((option.name, f"needs {len(kinds)} values, not {len(values)}"))
+    return tuple(one_of(option, kind, each) for kind, each in zip(kinds, values, strict=True))
+
+
+def one_of(option: Option, hint: Any, value: Any) -> Any:
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise OptionError((option.name, f"must be one of {', '.join(map(str, choices))}, not {value!r}"))
+        return value
+    if hint not in KINDS:
+        return value
+    kind, name = KINDS[hint]
+    if not isinstance(value, kind) or (isinstance(value, bool) and hint is not bool):
+        raise OptionError(
+            (option.name, f"must be {name}, not {'None' if value is None else type(value).__name__}")
+        )
+    return hint(value)
+
+
+KINDS: dict[Any, tuple[Any, str]] = {
+    int: (numbers.Integral, "a whole number"),
+    float: (numbers.Real, "a number"),
+    str: (str, "a text"),
+    bool: (bool, "True or False"),
+    Path: (str | os.PathLike, "a path"),
+}
 
 
 # Docstrings ------------------------------------------------------------------------------------------

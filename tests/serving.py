@@ -9,8 +9,8 @@ from pathlib import Path
 
 import uvicorn
 
-from qkv.explore.service import application, listen
-from qkv.explore.session import Explorer
+from qkv.explorer.service import application, listen
+from qkv.explorer.session import Explorer
 
 
 @dataclass(frozen=True)

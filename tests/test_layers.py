@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "configs": {"errors"},
     "flags": {"errors"},
     "html": set(),
-    "signatures": {"flags"},
+    "signatures": {"errors", "flags"},
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},
@@ -39,12 +39,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"family.record", "families.family", "data", "checkpoint", "evaluation", "runtime", "tracing"},
     "family.record": {"families.family"},
     "families.family": set(),
-    "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "engine", "family.model"},
+    "runtime": ALWAYS | {"core", "core.config", "family.config", "checkpoint", "data", "engine", "family.model", "progress"},
     "tracing": ALWAYS | {"html", "core", "core.config", "family.config", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "evaluation"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
     "family.inputs": ALWAYS | {"training", "data", "family.product", "family.settings", "family.task", "families"},
-    "family.options": ALWAYS | {"text", "decoding.options"},
+    "family.options": ALWAYS | {"text", "decoding.options", "runtime"},
     "family.product": ALWAYS
     | {
         "core", "core.config", "family.config", "text", "data", "decoding", "engine", "checkpoint", "runtime", "family.model", "family.options",
@@ -62,8 +62,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "__init__", "html", "data", "corpus", "checkpoint", "evaluation", "runtime", "tracing", "hub", "explore", "progress",
-        "training", "families", "families.family", "family.evaluation", "family.options", "family.product", "signatures",
+        "__init__", "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "tracing", "hub", "explorer", "progress",
+        "training", "families", "families.family", "family.evaluation", "family.options", "family.product",
     },
     "hub": ALWAYS | {"core", "core.config", "text", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS
@@ -75,14 +75,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.recompute": {"tracing"},
     "progress": ALWAYS | {"training", "evaluation"},
     "pictures": {"errors", "family.product"},
-    "explore": ALWAYS
+    "explorer": ALWAYS
     | {
         "data", "evaluation", "checkpoint", "runtime", "pictures", "tracing", "families", "families.family", "family.product",
         "family.trace",
     },
     "cli": ALWAYS
     | {
-        "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explore", "hub", "training", "runtime",
+        "__init__", "text", "data", "corpus", "evaluation", "checkpoint", "pictures", "explorer", "hub", "training", "runtime",
         "api", "progress", "families", "families.family", "family.options", "family.product", "family.settings", "family.task",
     },
     "family.commands": ALWAYS
@@ -90,7 +90,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__", "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
         "families.family", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
-    "__init__": {"errors", "families", "tracing", "family.product", "api", "training", "checkpoint"},
+    "__init__": {
+        "errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "family.options", "api", "training",
+        "checkpoint", "text", "runtime",
+    },
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -105,7 +108,7 @@ ROLES = {
     "text_data": "task", "music_data": "task", "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
-    "guarantees": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "guarantees": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "commands": "commands",

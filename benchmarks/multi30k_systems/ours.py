@@ -107,7 +107,7 @@ def our_candidates(options: Options, texts: Texts, folder: Path, trained: Traine
 def with_our_weights(translator: Translator, paths: Sequence[Path]) -> Translate:
     def translate(sentences: Sequence[str]) -> list[str]:
         with_weights(translator.model, mean_weights([read_tensors(path) for path in paths]), str(paths[-1]))
-        return Translator(translator.model, translator.tokenizer, translator.defaults).translate(
+        return Translator(translator.model, translator.tokenizer, translator._defaults).translate(
             sentences, beam=BEAM, length_penalty=LENGTH_PENALTY
         )
 

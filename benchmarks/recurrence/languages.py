@@ -94,7 +94,7 @@ def trained(amount: Amount, folder: Path, seed: int) -> dict[str, Translator]:
             if code:
                 raise QkvError(f"the training of {name} ended with {code}: what it said is above.")
         translator: Translator = qkv.load(folder / name)
-        translator.defaults = replace(translator.defaults, longest=LONGEST)
+        translator._defaults = replace(translator._defaults, longest=LONGEST)
         found[name] = translator
     return found
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from qkv import html
 from qkv.checkpoint.files import check_new_file
 from qkv.corpus.settings import CleanSettings, check_clean
-from qkv.data.given import as_path, is_file
 from qkv.data.language_tags import language_of
+from qkv.data.python_rows import as_path, is_path
 from qkv.errors import InputError, check_rules
 from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, SomeFiles
 from qkv.signatures import replace_options, with_options
@@ -207,7 +207,7 @@ def check_options(options: CleanOptions) -> None:
     has_pairs = not (isinstance(pairs, tuple) and not pairs)
     if any(two) != all(two) or has_pairs == all(two):
         raise OptionMessageError("give the corpus: either {pairs}, or both {source} and {target}.")
-    inputs = [as_path(each) for each in (*files_in(pairs), options.source, options.target) if is_file(each)]
+    inputs = [as_path(each) for each in (*files_in(pairs), options.source, options.target) if is_path(each)]
     for path in inputs:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise InputError(
@@ -230,7 +230,7 @@ def check_options(options: CleanOptions) -> None:
 
 def files_in(given: Any) -> list[Path]:
     """The files, if these are files; otherwise none."""
-    if is_file(given):
+    if is_path(given):
         return [as_path(given)]
     several = (
         isinstance(given, tuple | list) and bool(given) and all(isinstance(each, Path) for each in given)
@@ -244,7 +244,7 @@ def languages_of(options: CleanOptions) -> tuple[str | None, str | None]:
 
     found: tuple[str | None, str | None] = (None, None)
     files = files_in(options.pairs)
-    if is_file(options.source) and is_file(options.target):
+    if is_path(options.source) and is_path(options.target):
         found = language_of(as_path(options.source)), language_of(as_path(options.target))
     elif files:
         found = languages_in_name(files[0])
@@ -265,7 +265,7 @@ def corpus_in(options: CleanOptions, source: str | None, target: str | None) -> 
     from qkv.corpus.records import corpus_of, corpus_of_two
 
     files = files_in(options.pairs)
-    if is_file(options.source) and is_file(options.target):
+    if is_path(options.source) and is_path(options.target):
         yield corpus_of_two(as_path(options.source), as_path(options.target))
     elif files:
         yield corpus_of(files, source, target)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from qkv import html
-from qkv.data.given import as_path
+from qkv.data.python_rows import as_path
 from qkv.errors import InputError, OptionError
 from qkv.flags import OptionalFile, OptionMessageError
 from qkv.signatures import replace_options, with_options
@@ -266,13 +266,13 @@ def to_ctranslate2(model: Path, output: Path, options: ExportOptions) -> ExportR
 
 
 def texts_of(given: Any, name: str) -> list[str]:
-    from qkv.data.given import is_file
     from qkv.data.given import texts_of as given_texts
     from qkv.data.parallel import read_lines
+    from qkv.data.python_rows import is_path
 
     if given is None:
         return []
-    return read_lines(as_path(given)) if is_file(given) else given_texts(given, name)
+    return read_lines(as_path(given)) if is_path(given) else given_texts(given, name)
 
 
 def check_pairs(options: ExportOptions, source: list[str], target: list[str]) -> None:

@@ -15,6 +15,7 @@ from qkv.families.loading import kind_of
 from qkv.families.products import kind_of_product
 from qkv.flags import OptionMessageError
 from qkv.progress.display import python_display
+from qkv.runtime.model import Model
 from qkv.runtime.running import EXACT
 from qkv.signatures import options_of, replace_options, with_options
 
@@ -139,7 +140,7 @@ def kind_to_evaluate(model: Any) -> BundleKind:
     """The kind of a model. Files and lists are translations."""
     if is_name(model):
         kind = kind_of(model) if Path(model).is_dir() else bundle_kinds()[OF_FILES]
-    elif isinstance(model, Iterable) and not callable(getattr(model, "facts", None)):
+    elif isinstance(model, Iterable) and not isinstance(model, Model):
         return bundle_kinds()[OF_FILES]
     else:
         kind = kind_of_product(model)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from qkv.checkpoint.files import check_new_file
-from qkv.data.given import as_path, check_text
+from qkv.data.python_rows import Row, as_path
 from qkv.errors import MissingExtraError, check_rules
 from qkv.flags import OptionMessageError
 from qkv.signatures import replace_options, with_options
@@ -21,8 +21,8 @@ from qkv.signatures import replace_options, with_options
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from qkv.explore.picture import Place
-    from qkv.explore.session import Explorer, TraceQuery
+    from qkv.explorer.picture import Place
+    from qkv.explorer.session import Explorer, TraceQuery
 
 HEIGHT = 720  # pixels of the page in a notebook
 
@@ -59,7 +59,7 @@ class ExploreOptions:
     @property
     def place(self) -> Place:
         """Layers and heads are counted from 1 in the options."""
-        from qkv.explore.picture import Place
+        from qkv.explorer.picture import Place
 
         return Place(station=self.station, side=self.side, layer=self.layer - 1, head=self.head - 1)
 
@@ -137,7 +137,7 @@ class Exploration:
 
     def _repr_html_(self) -> str:
         """The page as one file, in a frame that can reach nothing else. It also works in a saved notebook."""
-        from qkv.explore.single_file import single_file
+        from qkv.explorer.single_file import single_file
 
         if self._explorer is None:
             return "<em>This explorer is closed.</em>"
@@ -205,7 +205,7 @@ def check_options(options: ExploreOptions) -> None:
         raise OptionMessageError("{html}, {png} and {terminal} cannot be combined: give one of them.")
     check_rules([("port", "must be from 0 to 65535", 0 <= options.port <= 65535)])
     if options.text is not None:
-        check_text(options.text, "text")
+        Row("text", options.text).text()
         if not options.text.strip():
             raise OptionMessageError(
                 "{text} is empty: give a sentence, or omit the option to start with an example."
@@ -224,7 +224,7 @@ def open_explorer(model: Any, options: ExploreOptions, files: ExitStack) -> tupl
     """The explorer, and the trace to start with. `files` are removed when it is closed."""
     from qkv.api.conversion import bundle_of
     from qkv.configs import from_dict
-    from qkv.explore.session import Explorer, TraceQuery
+    from qkv.explorer.session import Explorer, TraceQuery
 
     folder = files.enter_context(bundle_of(model))
     explorer = Explorer(folder, [] if options.text is None else [Path(options.text)])
@@ -235,12 +235,12 @@ def open_explorer(model: Any, options: ExploreOptions, files: ExitStack) -> tupl
 def show(explorer: Explorer, query: TraceQuery, options: ExploreOptions) -> Path | None:
     """Write the file or the image, and return its path; or print the heat map."""
     if options.html is not None:
-        from qkv.explore.single_file import write_html
+        from qkv.explorer.single_file import write_html
 
         write_html(as_path(options.html), explorer, query)
         return as_path(options.html)
     if options.png is not None:
-        from qkv.explore.picture import write_picture
+        from qkv.explorer.picture import write_picture
 
         write_picture(as_path(options.png), explorer, query, options.place)
         return as_path(options.png)
@@ -249,7 +249,7 @@ def show(explorer: Explorer, query: TraceQuery, options: ExploreOptions) -> Path
 
 
 def print_heat_map(explorer: Explorer, query: TraceQuery, place: Place) -> None:
-    from qkv.explore.picture import panels_of
+    from qkv.explorer.picture import panels_of
     from qkv.progress.terminal import escape_markup, heat_map
 
     if place.station not in (8, 15, 16):
@@ -265,7 +265,7 @@ def print_heat_map(explorer: Explorer, query: TraceQuery, place: Place) -> None:
 
 def web_service() -> ModuleType:
     try:
-        from qkv.explore import service
+        from qkv.explorer import service
     except ImportError:
         raise MissingExtraError("the page", package="starlette", extra="explore") from None
     return service

@@ -47,10 +47,10 @@ def info(model: Any) -> ModelInfo:
 
     if isinstance(model, str | os.PathLike):
         path = Path(model)
-        return ModelInfo(load(path).facts() | rows_in(path / "report.json"))
+        return ModelInfo(load(path).info() | rows_in(path / "report.json"))
     kind_of_product(model)  # an error for anything else
     folder = folder_of(model)
-    return ModelInfo(model.facts() | ({} if folder is None else rows_in(folder / "report.json")))
+    return ModelInfo(model.info() | ({} if folder is None else rows_in(folder / "report.json")))
 
 
 def rows_in(report: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import QkvError, name_inputs
 from qkv.flags import Flag, Positional
-from qkv.runtime.classification import ClassificationOptions
+from qkv.runtime.prediction_options import ClassificationOptions
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:
@@ -56,12 +56,13 @@ def main(arguments: list[str]) -> None:
     if command.labels is not None:
         print(json.dumps(evaluate_on_labels(classifier, command.labels, command.columns)))
         return
-    best = command.options.top_k or (3 if classifier.reads == "pictures" else 1)
-    named = classifier.reads == "pictures" and len(command.inputs) > 1
+    best = command.options.top_k or (3 if classifier.reads == "images" else 1)
+    fitting = {"fit": True} if command.options.fit else {}
+    named = classifier.reads == "images" and len(command.inputs) > 1
     before = 0
     for inputs in chunks(command, classifier):
         with name_lines(command, before), count_progress("classifying", len(inputs)) as done:
-            predictions = classifier.classify(inputs, done=done)
+            predictions = classifier.classify(inputs, done=done, **fitting)
         for given, prediction in zip(inputs, predictions, strict=True):
             line = as_json(given, prediction) if command.json else as_line(prediction, best)
             print(f"{given[0]}\t{line}" if named and not command.json else line)
@@ -87,17 +88,15 @@ def open_model(command: Classify) -> "Classifier":
     from qkv.progress.terminal import warn
 
     model: Any = load_for(command.model, "classify", object, command.running, warn)
-    if command.options.fit:
-        if not hasattr(model, "fitting"):
-            raise QkvError(f"--fit is for images, but {command.model} reads text.")
-        model = model.fitting()
+    if command.options.fit and model.reads != "images":
+        raise QkvError(f"--fit is for images, but {command.model} reads text.")
     classifier: Classifier = model
     return classifier
 
 
 def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[str, ...]]]:
-    from qkv.cli.file_job import lines_of
     from qkv.cli.texts import standard_input
+    from qkv.runtime.file_job import lines_of
 
     pairs = classifier.reads == "pairs"
     if command.inputs and classifier.reads == "choices":
@@ -117,7 +116,7 @@ def chunks(command: Classify, classifier: "Classifier") -> Iterator[list[tuple[s
         if classifier.reads == "choices":
             yield [tuple(line.split("\t")) for line in lines]
             continue
-        if classifier.reads == "pictures" and not all(map(str.strip, lines)):
+        if classifier.reads == "images" and not all(map(str.strip, lines)):
             place = next(index for index, line in enumerate(lines, 1) if not line.strip())
             raise QkvError(f"line {number + place} is empty: each line must be the path of an image.")
         yield [as_input(line, number + index, pairs) for index, line in enumerate(lines, 1)]

@@ -18,7 +18,7 @@ from qkv.cli.options import read_options
 from qkv.flags import Flag, Positional
 
 if TYPE_CHECKING:
-    from qkv.explore.session import Explorer
+    from qkv.explorer.session import Explorer
 
 
 @dataclass(frozen=True, kw_only=True)

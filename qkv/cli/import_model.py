@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> None:
     from qkv.progress.terminal import say
 
     imported = run_import(command.model, command.output, command.options)
-    for name, value in imported.product.facts().items():
+    for name, value in imported.product.info().items():
         say(f"{name}: {value}")
     if imported.proof is None:
         say("not compared with the original: install transformers and import the model again to check it.")
@@ -47,5 +47,5 @@ def main(arguments: list[str]) -> None:
         from qkv.cli.reports import print_json
 
         compared = None if imported.proof is None else asdict(imported.proof)
-        print_json({"output": str(command.output), "facts": imported.product.facts(), "compared": compared})
+        print_json({"output": str(command.output), "facts": imported.product.info(), "compared": compared})
     say(f"the model is in {command.output}. Try: {program()} info {shlex.quote(str(command.output))}")

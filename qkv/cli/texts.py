@@ -1,10 +1,10 @@
 """The input texts of commands: arguments, or lines of standard input."""
 
-import codecs
 import os
 import select
 from collections.abc import Iterator
 
+from qkv.data.lines import decode_line
 from qkv.errors import QkvError
 
 LINES_AT_ONCE = 2_000  # limits the memory that a long file takes
@@ -33,7 +33,7 @@ def standard_input() -> Iterator[list[str]]:
             lines.append(rest)
         for start in range(0, len(lines), LINES_AT_ONCE):
             chunk = lines[start : start + LINES_AT_ONCE]
-            yield [decode(line, number + index, "standard input") for index, line in enumerate(chunk, 1)]
+            yield [decode_line(line, number + index, "standard input") for index, line in enumerate(chunk, 1)]
             number += len(chunk)
 
 
@@ -42,14 +42,3 @@ def has_more_input() -> bool:
         return bool(select.select([0], [], [], 0)[0])
     except (OSError, ValueError):  # Windows can only select sockets
         return False
-
-
-def decode(line: bytes, number: int, where: str) -> str:
-    if number == 1:
-        line = line.removeprefix(codecs.BOM_UTF8)
-    try:
-        return line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError:
-        raise QkvError(
-            f"line {number} of {where} is not UTF-8: convert it, for example with iconv."
-        ) from None

@@ -1,18 +1,19 @@
 """Read image files into memory, unchanged or resized and converted to a common form."""
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import ExifTags, Image, UnidentifiedImageError
 
-from qkv.errors import DataError, QkvError
+from qkv.errors import DataError, InputError, InputTypeError, QkvError
 
 Bytes = NDArray[np.uint8]
 Colours = Literal["grey", "colour"]
@@ -98,21 +99,63 @@ def allocate(count: int, form: Form) -> Bytes:
 
 def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
     """One image, (C, height, width). Unless `fit`, an image of another form is an error."""
-    wanted = MODES[form.colours]
     with open_image(path) as picture, report_damage(path):
-        if not fit and not same_mode(picture, wanted):
-            raise DataError(
-                f"{path} has the mode {picture.mode} instead of {wanted} ({form.colours}): {how_to_fit(form)}"
-            )
-        if fit:  # decode a large JPEG at a fraction of its size
-            picture.draft(wanted, (max(form.width, form.height),) * 2)
-        whole = rotate_upright(picture)
-        if not fit and whole.size != (form.width, form.height):
-            raise DataError(
-                f"{path} is {whole.width} × {whole.height} pixels instead of {form.width} × {form.height}: "
-                f"{how_to_fit(form)}"
-            )
-        return channels_first(convert_mode(whole, wanted), form)
+        return in_form(picture, form, fit=fit, name=str(path))
+
+
+def in_form(picture: Image.Image, form: Form, *, fit: bool, name: str) -> Bytes:
+    """An image that is open, (C, height, width)."""
+    wanted = MODES[form.colours]
+    if not fit and not same_mode(picture, wanted):
+        raise DataError(
+            f"{name} has the mode {picture.mode} instead of {wanted} ({form.colours}): {how_to_fit(form)}"
+        )
+    if fit:  # decode a large JPEG at a fraction of its size
+        picture.draft(wanted, (max(form.width, form.height),) * 2)
+    whole = rotate_upright(picture)
+    if not fit and whole.size != (form.width, form.height):
+        raise DataError(
+            f"{name} is {whole.width} × {whole.height} pixels instead of {form.width} × {form.height}: "
+            f"{how_to_fit(form)}"
+        )
+    return channels_first(convert_mode(whole, wanted), form)
+
+
+def picture_from(given: Any, form: Form, *, fit: bool, name: str) -> Bytes:
+    """An image from a path, from an image of Pillow, or from an array. `name` is for messages.
+
+    An array is (height, width) or (height, width, channels), of bytes or of numbers from 0 to 1; or (channels, height,
+    width) if it has exactly the form of the model.
+    """
+    if isinstance(given, str | os.PathLike):
+        return read_picture(Path(given), form, fit=fit)
+    if isinstance(given, Image.Image):
+        return in_form(given, form, fit=fit, name=name)
+    pixels = np.asarray(given)
+    if np.issubdtype(pixels.dtype, np.floating):
+        if not (np.isfinite(pixels).all() and pixels.min() >= 0 and pixels.max() <= 1):
+            raise InputError(f"{name} has numbers outside 0 to 1: scale them, or give bytes.")
+        pixels = np.rint(pixels * 255).astype(np.uint8)
+    if pixels.dtype != np.uint8:
+        raise InputTypeError(
+            f"{name} has the type {pixels.dtype}; expected bytes (uint8) or numbers from 0 to 1."
+        )
+    if pixels.shape == form.shape and pixels.shape[-1] not in (3, 4):
+        return pixels
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if pixels.ndim != 2 and (pixels.ndim != 3 or pixels.shape[2] not in (3, 4)):
+        raise InputError(
+            f"{name} has the shape {pixels.shape}; expected (height, width) or (height, width, channels)."
+        )
+    return in_form(Image.fromarray(pixels), form, fit=fit, name=name)
+
+
+def is_image(value: Any) -> bool:
+    """A path, an image of Pillow, or the array of one image."""
+    if isinstance(value, str | os.PathLike | Image.Image):
+        return True
+    return not isinstance(value, list | tuple) and getattr(value, "ndim", 0) in (2, 3)
 
 
 @contextmanager

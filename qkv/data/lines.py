@@ -60,6 +60,18 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise empty_file(path)
 
 
+def decode_line(line: bytes, number: int, where: str) -> str:
+    """A line without its end. Errors name its number, from 1, and where it is from."""
+    if number == 1:
+        line = line.removeprefix(codecs.BOM_UTF8)
+    try:
+        return line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError:
+        raise QkvError(
+            f"line {number} of {where} is not UTF-8: convert it, for example with iconv."
+        ) from None
+
+
 def empty_file(path: Path) -> QkvError:
     return QkvError(f"{path} is empty: give a file with text.")
 

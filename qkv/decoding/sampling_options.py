@@ -19,11 +19,17 @@ class Sampling:
     """For sampling: only tokens with at least this share of the probability of the likeliest one."""
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise ValueError("the temperature must be above 0")
-        if not COLDEST <= self.temperature <= HOTTEST:
-            raise ValueError(f"the temperature must be between {COLDEST:.6f} and {HOTTEST:,.0f}")
-        if self.top_k < 0:
-            raise ValueError("top-k must not be negative")
-        if not 0 < self.top_p <= 1 or not 0 <= self.min_p <= 1:
-            raise ValueError("top-p must be in (0, 1] and min-p in [0, 1]")
+        for name, must, holds in sampling_rules(self.temperature, self.top_k, self.top_p, self.min_p):
+            if not holds:
+                raise ValueError(f"{name} {must}")
+
+
+def sampling_rules(temperature: float, top_k: int, top_p: float, min_p: float) -> list[tuple[str, str, bool]]:
+    """The name of each option, what it must be, and whether it is. NaN breaks every rule."""
+    warm = f"must be between {COLDEST:.6f} and {HOTTEST:,.0f}" if temperature > 0 else "must be above 0"
+    return [
+        ("temperature", warm, COLDEST <= temperature <= HOTTEST),
+        ("top_k", "must not be negative", top_k >= 0),
+        ("top_p", "must be in (0, 1]", 0 < top_p <= 1),
+        ("min_p", "must be in [0, 1]", 0 <= min_p <= 1),
+    ]

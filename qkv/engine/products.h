@@ -41,7 +41,24 @@ inline int32_t four_bytes(const uint8_t* from) {
     return four;
 }
 
-#if defined(__AVXVNNI__) || (defined(__AVX512VNNI__) && defined(__AVX512VL__))
+#if defined(__AVX512VNNI__)
+// In assembler, because GCC 12 copies every sum twice around the intrinsic: at two thirds of the speed.
+inline __m512i plus_products(__m512i sum, __m512i four, __m512i w) {
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(four), "v"(w));
+    return sum;
+}
+
+template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
+    __m512i sums[COUNT];
+    for (int r = 0; r < COUNT; r++) sums[r] = _mm512_setzero_si512();
+    for (int k = 0; k < inputs; k += 4) {
+        const __m512i w = _mm512_loadu_si512(weight + size_t(k) * BLOCK);
+        for (int r = 0; r < COUNT; r++)
+            sums[r] = plus_products(sums[r], _mm512_set1_epi32(four_bytes(in + r * size_t(inputs) + k)), w);
+    }
+    for (int r = 0; r < COUNT; r++) _mm512_storeu_si512(total[r], sums[r]);
+}
+#elif defined(__AVXVNNI__)
 template <int COUNT> APART void products(const uint8_t* in, int inputs, const int8_t* weight, Ints (&total)[COUNT][2]) {
     __m256i sums[COUNT][2] = {};
     for (int k = 0; k < inputs; k += 4)
@@ -49,11 +66,7 @@ template <int COUNT> APART void products(const uint8_t* in, int inputs, const in
             for (int half = 0; half < 2; half++) {
                 const __m256i four = _mm256_set1_epi32(four_bytes(in + r * size_t(inputs) + k));
                 const __m256i w = _mm256_loadu_si256((const __m256i*)(weight + k * BLOCK + 32 * half));
-#if defined(__AVXVNNI__)
                 sums[r][half] = _mm256_dpbusd_avx_epi32(sums[r][half], four, w);
-#else
-                sums[r][half] = _mm256_dpbusd_epi32(sums[r][half], four, w);
-#endif
             }
     for (int r = 0; r < COUNT; r++)
         for (int half = 0; half < 2; half++) total[r][half] = (Ints)sums[r][half];

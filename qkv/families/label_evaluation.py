@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qkv.data.choices import read_questions
-from qkv.data.given import as_path, check_length, check_text, is_file, items_of, kind_name, rows_of
+from qkv.data.given import check_length, items_of
 from qkv.data.labels import given_layout, is_number, named_layout, quote_some, read_labelled
+from qkv.data.python_rows import Row, as_path, is_path, rows_of, type_name
 from qkv.errors import DataError, InputError, InputTypeError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
 from qkv.evaluation.display import SILENT, Display
@@ -120,7 +121,7 @@ def scored(classifier: Classifier, examples: Examples, predictions: list[Predict
 def read_examples(
     classifier: Classifier, options: LabelEvaluation, source: Any, display: Display
 ) -> Examples:
-    if not is_file(options.labels):
+    if not is_path(options.labels):
         return given_examples(classifier, source, options.labels, options.columns)
     if source is not None:
         raise OptionMessageError("a file of {labels} has its own texts: leave out {source}.")
@@ -157,9 +158,7 @@ def given_examples(classifier: Classifier, source: Any, labels: Any, columns: st
     """Two lists, `source` and `labels`, or rows with both."""
     name = "labels" if source is None else "source"
     if source is None:
-        rows = [row_of(row, place, columns) for place, row in enumerate(rows_of(labels, "labels"))]
-        if not rows:
-            raise InputError("labels is empty: give at least one example.")
+        rows = [cells_of(row, columns) for row in rows_of(labels, "labels")]
     else:
         texts, answers = items_of(source, "source"), items_of(labels, "labels", "labels")
         check_length(len(answers), "labels", len(texts), "source")
@@ -167,7 +166,7 @@ def given_examples(classifier: Classifier, source: Any, labels: Any, columns: st
     for place, (*texts, _) in enumerate(rows):
         check_count(classifier, texts, f"{name}[{place}]")
         for text in texts:
-            check_text(text, f"{name}[{place}]")
+            Row(f"{name}[{place}]", text).text()
     return Examples(
         inputs=[tuple(texts) for *texts, _ in rows],
         labels=[label_of(classifier, row, f"labels[{place}]") for place, row in enumerate(rows)],
@@ -179,24 +178,24 @@ def texts_in(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, tuple | list) else (given,)
 
 
-def row_of(row: Any, place: int, columns: str) -> tuple[Any, ...]:
+def cells_of(row: Row, columns: str) -> tuple[Any, ...]:
     """The texts of a row, and its label last."""
-    where = f"labels[{place}]"
-    if isinstance(row, Mapping):
-        names = [str(name).lower() for name in row]
+    value = row.value
+    if isinstance(value, Mapping):
+        names = [str(name).lower() for name in value]
         try:
-            found = given_layout(names, columns, where)[0] if columns else named_layout(names, where)
+            found = given_layout(names, columns, row.name)[0] if columns else named_layout(names, row.name)
         except DataError as error:
             raise InputError(str(error)) from None
         if found is None:
             raise InputError(
-                f"{where} has the columns {quote_some(names)}: name the text and the label with columns."
+                f"{row.name} has the columns {quote_some(names)}. Name the text and the label with `columns`."
             )
-        cells = list(row.values())
+        cells = list(value.values())
         return tuple(cells[each] for each in found.places)
-    if isinstance(row, str) or not isinstance(row, Sequence):
-        raise InputTypeError(f"{where} is {kind_name(row)}; expected a row of texts and their label.")
-    return tuple(row)
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InputTypeError(f"{row.name} is {type_name(value)}; expected a row of texts and their label.")
+    return tuple(value)
 
 
 def check_count(classifier: Classifier, texts: Sequence[Any], where: str) -> None:
@@ -213,7 +212,7 @@ def check_count(classifier: Classifier, texts: Sequence[Any], where: str) -> Non
 def label_of(classifier: Classifier, row: Sequence[Any], where: str) -> str:
     *texts, label = row
     if isinstance(label, bool) or not (isinstance(label, str | int | float) or hasattr(label, "item")):
-        raise InputTypeError(f"{where} is {kind_name(label)}; expected a class or a number.")
+        raise InputTypeError(f"{where} is {type_name(label)}; expected a class or a number.")
     found, classes = str(label), texts[1:] if classifier.reads == "choices" else classifier.classes
     if not classes:
         if not is_number(found):

@@ -2,13 +2,16 @@
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from qkv.checkpoint.bundle import load_bundle, read_config
-from qkv.errors import QkvError
+from qkv.errors import DataError, ModelError, QkvError
 from qkv.families import bundle_kinds, own_families
 from qkv.families.family import BundleKind, resolve
+from qkv.runtime.model import Model, Opened
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
 
 Wanted = TypeVar("Wanted")
@@ -22,29 +25,27 @@ def load(
     warn: Warn = warn_in_python,
     **options: Any,
 ) -> Any:
-    """Open a bundle.
-
-    Args:
-        path: The folder of the model.
-        running: How to run it.
-        warn: Called with a message if the compiled engine is unavailable.
-        options: Fields of `Running`, by name: `compute_type`, `device`, `engine`, `threads`.
-
-    Returns:
-        The model: a `Translator`, or the class of another family.
-
-    Example:
-        >>> translator = qkv.load("runs/en-de")
-        >>> translator.translate("the cat danced")
-        >>> qkv.load("runs/en-de", compute_type="float32")  # exactly what was trained
-    """
+    """Open the bundle in a folder. `options` are fields of `Running`. `qkv.load` also knows names of the hub."""
     folder, running, began = Path(path), running.with_options(**options), time.perf_counter()
-    bundle = load_bundle(folder)
-    product = resolve(find_kind(bundle.kind, folder).product)
-    opened = product.from_bundle(bundle, running, warn)
+    with as_model_errors():
+        bundle = load_bundle(folder)
+        product = resolve(find_kind(bundle.kind, folder).product)._from_bundle(bundle, running, warn)
+    if isinstance(product, Model):
+        product._opened = Opened(folder, running)
     how = f"compute type {running.compute_type}, {running.thread_count} threads on {running.device}"
     log.debug("opened %s (%s) in %.2f s: %s", folder, bundle.kind, time.perf_counter() - began, how)
-    return opened
+    return product
+
+
+@contextmanager
+def as_model_errors() -> Iterator[None]:
+    """What is wrong in the files of a bundle is wrong with the model."""
+    try:
+        yield
+    except QkvError as error:
+        if type(error) in (QkvError, DataError):
+            raise ModelError(str(error)) from None
+        raise
 
 
 def load_for(
@@ -57,16 +58,17 @@ def load_for(
     """Open a bundle for a command. If the command does not accept its kind, the error names those that do."""
     kind = kind_of(path)
     if command not in kind.commands:
-        raise QkvError(wrong_kind(path, kind, command))
+        raise ModelError(wrong_kind(path, kind, command))
     product = load(path, running, warn=warn)
     if not isinstance(product, wanted):
-        raise QkvError(wrong_kind(path, kind, command))
+        raise ModelError(wrong_kind(path, kind, command))
     return product
 
 
 def kind_of(path: str | Path) -> BundleKind:
     """The kind of the bundle in this folder, without opening its weights."""
-    return find_kind(read_config(Path(path))["kind"], path)
+    with as_model_errors():
+        return find_kind(read_config(Path(path))["kind"], path)
 
 
 def find_kind(name: str, path: str | Path) -> BundleKind:
@@ -74,7 +76,7 @@ def find_kind(name: str, path: str | Path) -> BundleKind:
     if name not in kinds:
         kinds = bundle_kinds()
     if name not in kinds:
-        raise QkvError(
+        raise ModelError(
             f"{path} holds a model of kind '{name[:40]}', which this version of qkv does not know. "
             f"It knows {', '.join(kinds)}."
         )

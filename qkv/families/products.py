@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 from typing import Any, TypeVar
 
-from qkv.checkpoint.arrays import StoredArrays
 from qkv.errors import InputTypeError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind
 from qkv.families.loading import load_for
+from qkv.runtime.model import Model
 from qkv.runtime.running import Running, Warn
 
 Wanted = TypeVar("Wanted")
@@ -25,8 +25,8 @@ def kind_of_product(product: Any) -> BundleKind:
 
 def folder_of(product: Any) -> Path | None:
     """The bundle that a model was loaded from; None for a model that was built in memory."""
-    stored = getattr(getattr(product, "network", None), "stored", None)
-    return stored.path.parent if isinstance(stored, StoredArrays) else None
+    opened = product._opened if isinstance(product, Model) else None
+    return None if opened is None else opened.folder
 
 
 def open_to_evaluate(model: Any, wanted: type[Wanted], running: Running, warn: Warn) -> tuple[Wanted, str]:

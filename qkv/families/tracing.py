@@ -70,6 +70,6 @@ def with_weights(product: Any, weights: Mapping[str, Any], where: str) -> Any:
     from qkv.runtime.torch_models import with_weights as load_weights
 
     found = copy.copy(product)
-    found.network = Network.of(load_weights(copy.deepcopy(product.model), weights, where))
-    found.runner = found.network.model
+    found._network = Network.of(load_weights(copy.deepcopy(product.model), weights, where))
+    found._runner = found._network.model
     return found

@@ -44,9 +44,9 @@ def import_model(
     mapping = mapping_at(format.mapping)
     product = mapping.read(published, language)
     if pairs:
-        if not hasattr(product, "reading_pairs"):
+        if not hasattr(product, "_reading_pairs"):
             raise DataError(f"{published.where} is not a text classifier: it does not compare pairs.")
-        product = product.reading_pairs(True)
+        product = product._reading_pairs(True)
     proof = prove(mapping, product, published)
     report = report_of(published.config, product, origin, proof)
     with all_or_nothing(out) as temporary:

@@ -1,51 +1,245 @@
 """The interface of all classifiers, of text or images."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, overload
 
-from qkv.errors import ItemError, QkvError
+from qkv.errors import ItemError
+from qkv.runtime.inputs import Accepts, Column, Done, in_thread
+from qkv.runtime.model import Model
+from qkv.runtime.prediction_options import ALL_CLASSES, PredictionOptions
+from qkv.signatures import replace_options, with_options
 
 ReadsTexts = Literal["text", "pairs", "choices"]
+Reads = Literal["text", "pairs", "choices", "images"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """The likeliest class and the probabilities of all classes, best first; or a number."""
+    """The likeliest class and the probabilities of all classes, best first; or a number.
+
+    Example:
+        >>> prediction = qkv.load("runs/sentiment").classify("one two three")
+        >>> prediction.label == max(prediction.probabilities, key=prediction.probabilities.get)
+        True
+    """
 
     label: str
+    """The likeliest class; the number as text if the model predicts numbers."""
     probabilities: Mapping[str, float]
+    """The probability of each class, the likeliest first."""
     number: float | None = None
+    """The prediction of a model that predicts numbers."""
 
     @classmethod
     def of(cls, classes: Sequence[str], probabilities: Sequence[float]) -> "Prediction":
+        """The prediction for these probabilities.
+
+        Args:
+            classes: Names.
+            probabilities: One for each class.
+
+        Returns:
+            The classes, ranked.
+
+        Example:
+            >>> qkv.Prediction.of(["no", "yes"], [0.2, 0.8]).label
+            'yes'
+        """
         ranked = sorted(zip(classes, probabilities, strict=True), key=lambda pair: -pair[1])
         return cls(label=ranked[0][0], probabilities=dict(ranked))
 
     @classmethod
     def on_scale(cls, number: float) -> "Prediction":
+        """The prediction of a number.
+
+        Args:
+            number: The number.
+
+        Returns:
+            A prediction without classes.
+
+        Example:
+            >>> qkv.Prediction.on_scale(2.5).label
+            '2.5000'
+        """
         return cls(label=f"{number:.4f}", probabilities={}, number=number)
+
+    def _best(self, count: int | None) -> "Prediction":
+        if count is None:
+            return self
+        return replace(self, probabilities=dict(list(self.probabilities.items())[:count]))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a bar for each class."""
+        rows = "".join(
+            f"<tr><td style='text-align: left'>{html.escape(label)}</td><td>{probability:.4f}</td>"
+            f"<td><div style='background: steelblue; height: 0.8em; width: {100 * probability:.0f}px'></div></td></tr>"
+            for label, probability in self.probabilities.items()
+        )
+        return f"<p><b>{html.escape(self.label)}</b></p><table>{rows}</table>"
 
 
 class Classifier(Protocol):
     """A loaded bundle that classifies."""
 
     @property
-    def reads(self) -> ReadsTexts | Literal["pictures"]: ...  # "pictures": paths of image files
+    def reads(self) -> Reads: ...
 
     @property
     def classes(self) -> tuple[str, ...]: ...  # empty for models that predict numbers or choose
 
-    def classify(
-        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = ...
-    ) -> list[Prediction]:
-        """A prediction for each input: a text, a pair, a text with choices, or the path of an image.
+    def classify(self, inputs: Any, *, done: Done = ..., **keywords: Any) -> Any: ...
 
-        `done` is called with the number of inputs finished.
+
+class TextInputs(Model):
+    """A classifier of texts, pairs of texts, or answers to choose from."""
+
+    _what = "a classifier"
+    _does = ("classify",)
+
+    @property
+    def reads(self) -> ReadsTexts:
+        """What an input is: a text, a pair of texts, or a text with answers to choose from.
+
+        Example:
+            >>> qkv.load("runs/sentiment").reads
+            'text'
         """
-        ...
+        raise NotImplementedError
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes; none if the model predicts numbers or chooses an answer.
+
+        Example:
+            >>> qkv.load("runs/sentiment").classes
+            ('bad', 'good')
+        """
+        raise NotImplementedError
+
+    def _classify(
+        self, inputs: Sequence[tuple[str, ...]], done: Done, options: PredictionOptions
+    ) -> list[Prediction]:
+        raise NotImplementedError
+
+    @overload
+    def classify(
+        self, inputs: str | tuple[str, str], options: PredictionOptions = ..., **keywords: Any
+    ) -> Prediction: ...
+
+    @overload
+    def classify(
+        self, inputs: Iterator[Any], options: PredictionOptions = ..., **keywords: Any
+    ) -> Iterator[Prediction]: ...
+
+    @overload
+    def classify(
+        self, inputs: Column, options: PredictionOptions = ..., **keywords: Any
+    ) -> list[Prediction]: ...
+
+    @with_options(PredictionOptions)
+    def classify(
+        self,
+        inputs: str | tuple[str, ...] | Iterator[Any] | Column,
+        options: PredictionOptions = ALL_CLASSES,
+        *,
+        done: Done = lambda count: None,
+        **keywords: Any,
+    ) -> Any:
+        """Predict the class of one input or many.
+
+        Args:
+            inputs: A text, a list of texts or an iterator of texts. For a model of pairs, tuples of two texts; for a model
+                that chooses, tuples of a text and the answers to choose from.
+            options: Options as an object. Keywords replace its fields.
+            done: Called with the number of inputs that were newly classified, for progress.
+
+        Returns:
+            A prediction for one input, a list for many, a lazy iterator for an iterator.
+
+        Example:
+            >>> classifier = qkv.load("runs/sentiment")
+            >>> classifier.classify("one two three").label in classifier.classes
+            True
+            >>> [prediction.label for prediction in classifier.classify(["one", "two"])]
+            ['bad', 'bad']
+        """
+        chosen = replace_options(options, keywords)
+        reads = self.reads
+
+        def many(part: list[tuple[str, ...]]) -> list[Prediction]:
+            check_inputs(part, reads)
+            found = self._classify(part, done, chosen)
+            return [each._best(chosen.top_k) for each in found]
+
+        return INPUTS[reads].apply(inputs, many)
+
+    @with_options(PredictionOptions)
+    async def aclassify(
+        self,
+        inputs: str | tuple[str, ...] | Column,
+        options: PredictionOptions = ALL_CLASSES,
+        **keywords: Any,
+    ) -> Any:
+        """Like `classify`, for asyncio: other tasks run while it works.
+
+        Args:
+            inputs: One input or a list of inputs.
+            options: Options as an object. Keywords replace its fields.
+
+        Returns:
+            What `classify` returns.
+
+        Example:
+            >>> classifier = qkv.load("runs/sentiment")
+            >>> asyncio.run(classifier.aclassify("one two")) == classifier.classify("one two")
+            True
+        """
+        classify: Any = self.classify
+        return await in_thread(lambda report: classify(inputs, options, done=report, **keywords))
 
 
+def strings(value: Any) -> tuple[str, ...] | None:
+    """A text or several texts that belong together, as a tuple."""
+    together = (value,) if isinstance(value, str) else value
+    if isinstance(together, tuple | list) and all(isinstance(each, str) for each in together):
+        return tuple(together)
+    return None
+
+
+def strings_together(value: Any) -> tuple[str, ...] | None:
+    return None if isinstance(value, str) else strings(value)
+
+
+def is_together(value: Any) -> bool:
+    return isinstance(value, tuple) and strings(value) is not None
+
+
+def accepts(reads: ReadsTexts, what: str, item: str) -> Accepts[tuple[str, ...]]:
+    alone = reads == "text"
+    return Accepts(
+        method="classify",
+        argument="inputs",
+        what=what,
+        item=item,
+        is_one=(lambda value: isinstance(value, str)) if alone else is_together,
+        read=strings if alone else strings_together,
+    )
+
+
+INPUTS: dict[ReadsTexts, Accepts[tuple[str, ...]]] = {
+    "text": accepts("text", "a text, a list of texts or an iterator of texts", "str"),
+    "pairs": accepts(
+        "pairs", "a pair of texts (a tuple), a list of pairs or an iterator of pairs", "a pair of texts"
+    ),
+    "choices": accepts(
+        "choices",
+        "a text and its answers (a tuple), a list of such tuples or an iterator of them",
+        "a text and the answers to choose from, as a tuple",
+    ),
+}
 HOW = {
     "text": "give one text for each input",
     "pairs": "give two texts for each input",
@@ -56,9 +250,7 @@ EXAMPLES: dict[ReadsTexts, str] = {"text": '"…"', "pairs": '"…" "…"', "cho
 
 
 def check_inputs(inputs: Sequence[tuple[str, ...]], reads: ReadsTexts) -> None:
-    """Check that each input has as many texts as the model reads, and that none is a bare string."""
-    if isinstance(inputs, str) or any(isinstance(each, str) for each in inputs):
-        raise QkvError("classify takes a list of tuples of texts: [(text,)].")
+    """Check that each input has as many texts as the model reads."""
     for number, texts in enumerate(inputs):
         if not fits(len(texts), reads):
             count = "1 text" if len(texts) == 1 else f"{len(texts)} texts"

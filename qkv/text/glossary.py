@@ -1,13 +1,14 @@
 """Terms with a fixed translation."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
-from qkv.errors import QkvError
+from qkv.errors import DataError, InputTypeError
 
 
 @dataclass(frozen=True)
@@ -22,25 +23,41 @@ class Glossary:
         return cls(tuple(sorted(terms, key=lambda pair: -len(pair[0]))))
 
     @classmethod
+    def from_any(cls, terms: Any) -> "Glossary":
+        """A glossary from a mapping, from the name of a file, or as it is."""
+        if isinstance(terms, Glossary):
+            return terms
+        if isinstance(terms, str | PathLike):
+            return cls.read(Path(terms))
+        if not isinstance(terms, Mapping):
+            raise InputTypeError(
+                f"glossary is {type(terms).__name__}; expected a mapping, a file or a Glossary."
+            )
+        for pair in terms.items():
+            if not all(isinstance(each, str) and each.strip() for each in pair):
+                raise InputTypeError(f"glossary has {pair}; expected a source term and its translation.")
+        return cls.of((source.strip(), target.strip()) for source, target in terms.items())
+
+    @classmethod
     def read(cls, path: Path) -> Self:
         """Read a source term, a tab and its translation from every line. Empty lines and #comments are skipped."""
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except FileNotFoundError:
-            raise QkvError(f"there is no glossary {path}.") from None
+            raise DataError(f"there is no glossary {path}.") from None
         except (OSError, UnicodeDecodeError) as error:
-            raise QkvError(f"cannot read the glossary {path} ({error}): it must be text in UTF-8.") from None
+            raise DataError(f"cannot read the glossary {path} ({error}): it must be text in UTF-8.") from None
         terms: dict[str, tuple[str, str]] = {}
         for number, line in enumerate(lines, 1):
             if not line.strip() or line.startswith("#"):
                 continue
             columns = [part.strip() for part in line.split("\t")]
             if len(columns) != 2 or not all(columns):
-                raise QkvError(f"{path}, line {number}: expected a source term, a tab and its translation.")
+                raise DataError(f"{path}, line {number}: expected a source term, a tab and its translation.")
             source, target = columns
             _, known = terms.setdefault(source.lower(), (source, target))
             if known != target:
-                raise QkvError(
+                raise DataError(
                     f"{path}, line {number}: '{source}' has two translations, '{known}' and '{target}': keep one."
                 )
         return cls.of(terms.values())

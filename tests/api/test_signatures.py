@@ -2,8 +2,10 @@
 
 import inspect
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import pytest
 
 from qkv.errors import OptionError, check_rules
@@ -26,6 +28,14 @@ class Outer:
     output: Annotated[str, Flag(aliases=["-o", "--out"])]
     """Where to."""
     inner: Annotated[Inner, Flag(name="")] = field(default_factory=Inner)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Typed:
+    width: int = 1
+    output: Path | None = None
+    files: tuple[Path, ...] = ()
+    ways: tuple[Literal["up", "down"], ...] = ()
 
 
 DEFAULT = Outer(output="here", inner=Inner(width=7))
@@ -90,3 +100,26 @@ def test_a_wrong_value_is_an_option_error_and_a_value_error() -> None:
     with pytest.raises(OptionError, match=r"^width, height must differ\.$") as caught:
         draw("a", width=2)
     assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"width": "wide"}, "width must be a whole number, not str."),
+        ({"width": True}, "width must be a whole number, not bool."),
+        ({"width": None}, "width must be a whole number, not None."),
+        ({"ways": "sideways"}, "ways must be one of up, down, not 'sideways'."),
+        ({"output": 3}, "output must be a path, not int."),
+    ],
+)
+def test_a_value_of_another_type_is_an_option_error(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        replace_options(Typed(), keywords)
+    assert str(caught.value) == message
+
+
+def test_values_become_what_the_field_is() -> None:
+    given = {"width": np.int64(4), "output": "here", "files": ["a", Path("b")], "ways": "up"}
+    typed = replace_options(Typed(), given)
+    assert typed == Typed(width=4, output=Path("here"), files=(Path("a"), Path("b")), ways=("up",))
+    assert type(typed.width) is int

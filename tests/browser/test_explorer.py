@@ -15,12 +15,12 @@ from explorable import SENTENCE, STEPS
 from serving import Served
 
 from qkv import load, trace
-from qkv.explore.recompute import recompute
-from qkv.explore.session import Explorer, TraceQuery
-from qkv.explore.single_file import single_file
+from qkv.explorer.recompute import recompute
+from qkv.explorer.session import Explorer, TraceQuery
+from qkv.explorer.single_file import single_file
 from qkv.tracing.experiments import Experiment
 
-EN = json.loads((Path(__file__).parents[2] / "qkv/explore/page/en.json").read_text(encoding="utf-8"))
+EN = json.loads((Path(__file__).parents[2] / "qkv/explorer/page/en.json").read_text(encoding="utf-8"))
 STATIONS = [text for key, text in EN.items() if key.startswith("station ") and key != "station of"]
 HOSTILE = [
     "<img src=x onerror=window.hurt=1> one two",

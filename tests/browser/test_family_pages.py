@@ -13,7 +13,7 @@ from family_bundles import SAVED
 from serving import Served, served
 
 from qkv import load, trace
-from qkv.explore.recompute import recompute
+from qkv.explorer.recompute import recompute
 
 GREY = {
     "recurrent": {3, 11, 12, 15, 17},

@@ -60,7 +60,7 @@ def test_save_then_load_gives_equal_logits_and_translations(tmp_path: Path, posi
     before = tiny_translator(positions)
     before.save(tmp_path / "bundle")
     after = qkv.load(tmp_path / "bundle", compute_type="float32")
-    assert after.defaults == before.defaults
+    assert after._defaults == before._defaults
     assert after.model.config == before.model.config
     source, shifted = torch.tensor([[5, 9, 260, 2]]), torch.tensor([[1, 7, 8]])
     before.model.eval()

@@ -27,7 +27,7 @@ Observed = dict[str, Any]
 
 def translations(product: Any, given: Given, _: Path) -> Observed:
     decoding = TranslationOptions(beam_size=2, target_language=given.get("language"), alignments=True)
-    best = [answers[0] for answers in product.hypotheses(given["texts"], decoding)]
+    best = [answers[0] for answers in product._pipeline.hypotheses(given["texts"], decoding)]
     return {
         "texts": [each.text for each in best],
         "scores": [each.score for each in best],
@@ -45,7 +45,7 @@ def music(product: Any, given: Given, _: Path) -> Observed:
     frames = [tuple(frame) for frame in given["frames"]]
     return {
         "frames": [list(frame) for frame in product.compose(frames, GREEDY)],
-        "nats": product.nats_of_music([frames]),
+        "nats": product._nats_of_music([frames]),
     }
 
 

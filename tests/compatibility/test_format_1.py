@@ -85,7 +85,7 @@ def copied(name: str, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_an_interrupted_run_of_format_1_has_a_bundle(name: str) -> None:
-    assert qkv.load(FORMAT_1 / name).facts()["parameters"]
+    assert qkv.load(FORMAT_1 / name).info()["parameters"]
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -116,4 +116,4 @@ def test_a_bundle_of_format_1_is_fine_tuned(name: str, tmp_path: Path) -> None:
     command, option, data = FINE_TUNING[name]
     arguments = ["train", command, "--fine-tune", FORMAT_1 / name, option, FORMAT_1 / "data" / data]
     assert code_of(*arguments, "--steps", "2", "--processes", "1", "--out", tmp_path / "out") == 0
-    assert qkv.load(tmp_path / "out").facts()["parameters"]
+    assert qkv.load(tmp_path / "out").info()["parameters"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from family_bundles import SAVED, save_vit
 
-from qkv.explore.session import Explorer, TraceQuery
+from qkv.explorer.session import Explorer, TraceQuery
 from qkv.tracing.experiments import Experiment
 
 

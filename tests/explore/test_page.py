@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(str(resources.files("qkv.explore").joinpath("page")))
+PAGE = Path(str(resources.files("qkv.explorer").joinpath("page")))
 MODULES = sorted(path.name for path in PAGE.glob("*.js"))
 LANGUAGES = ["en", "es", "ko"]
 SIDES = ["encoder", "decoder", "stack", "cross"]

@@ -5,7 +5,7 @@ import pytest
 from explorable import SENTENCE, random_recurrent, random_translator
 
 from qkv.errors import QkvError
-from qkv.explore.picture import TITLES, Place, decimal, panels_of, picture, plain
+from qkv.explorer.picture import TITLES, Place, decimal, panels_of, picture, plain
 from qkv.families.tracing import trace
 from qkv.tracing.trace import Trace
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from explorable import SENTENCE, random_translator
 
-from qkv.explore.recompute import check
+from qkv.explorer.recompute import check
 from qkv.families.tracing import trace
 from qkv.families.translator.trace import trace_translator
 from qkv.tracing.experiments import Experiment

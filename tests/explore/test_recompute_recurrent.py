@@ -7,7 +7,7 @@ import pytest
 from explorable import SENTENCE, random_recurrent
 
 from qkv.errors import QkvError
-from qkv.explore.recompute import check
+from qkv.explorer.recompute import check
 from qkv.families.tracing import trace
 from qkv.families.translator.trace import trace_translator
 from qkv.tracing.experiments import Experiment

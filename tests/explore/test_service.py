@@ -12,8 +12,8 @@ import pytest
 from explorable import SENTENCE, save_explorable
 from serving import Served, served
 
-from qkv.explore.service import Turns, accepted_hosts, url_host
-from qkv.explore.session import Explorer, TraceQuery
+from qkv.explorer.service import Turns, accepted_hosts, url_host
+from qkv.explorer.session import Explorer, TraceQuery
 
 TRACE = "/api/explore/trace"
 

@@ -7,8 +7,8 @@ from explorable import SENTENCE, STEPS, save_explorable
 
 from qkv.configs import from_dict
 from qkv.errors import QkvError
-from qkv.explore import session
-from qkv.explore.session import Explorer, TraceQuery
+from qkv.explorer import session
+from qkv.explorer.session import Explorer, TraceQuery
 from qkv.tracing.experiments import Experiment
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qkv.data.worlds import pairs, words
-from qkv.explore import truth
+from qkv.explorer import truth
 from qkv.families.translator.word_attention import WordAttention
 
 
@@ -70,7 +70,7 @@ def test_a_model_of_ours_can_be_measured() -> None:
     from explorable import random_translator
 
     translator = random_translator(languages=("en", "de"))
-    translator.defaults = replace(translator.defaults, max_source_length=100)
+    translator._defaults = replace(translator._defaults, max_source_length=100)
     told = truth.measure_heads(translator, lambda count: None, 6)
     assert len(told["reference"]) == 3 * (2 + 3)
     assert len(told["alignment"]) == 3 * 3
@@ -80,7 +80,7 @@ def test_a_recurrent_model_is_scored_on_alignments_but_not_on_references() -> No
     from explorable import random_recurrent
 
     translator = random_recurrent(languages=("en", "de"))
-    translator.defaults = replace(translator.defaults, max_source_length=100)
+    translator._defaults = replace(translator._defaults, max_source_length=100)
     told = truth.measure_heads(translator, lambda count: None, 6)
     assert [(each["layer"], each["head"]) for each in told["alignment"]] == [(0, 0), (0, 1), (0, 2)]
     assert all(0 <= each["error"] <= 100 for each in told["alignment"])

@@ -7,8 +7,8 @@ import pytest
 from explorable import random_translator
 
 from qkv.errors import QkvError
-from qkv.explore.recompute import check
-from qkv.explore.wire import pack, summary, tensors
+from qkv.explorer.recompute import check
+from qkv.explorer.wire import pack, summary, tensors
 from qkv.families.tracing import trace
 from qkv.tracing.trace import Trace
 

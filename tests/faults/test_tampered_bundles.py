@@ -38,7 +38,7 @@ ROOM = 2**30  # bytes that loading a tiny model may take
 def with_all_defaults(translator: Translator) -> Translator:
     confidence = Confidence(bias=0.5, weights=(1.0, 2.0, 3.0), good="good")
     aligner = Aligner(block=0, heads=(0, 1), late=True)
-    defaults = replace(translator.defaults, stand_ins=("one",), aligner=aligner, confidence=confidence)
+    defaults = replace(translator._defaults, stand_ins=("one",), aligner=aligner, confidence=confidence)
     return Translator(translator.model, translator.tokenizer, defaults)
 
 
@@ -46,7 +46,7 @@ def one_stream() -> Translator:
     whole = random_translator()
     values = {name: value for name, value in vars(whole.model.config).items() if name != "encoder"}
     config = OneStreamConfig(**{**values, "positions": "rotary", "output_bias": True})
-    return Translator(OneStream(config), whole.tokenizer, whole.defaults)
+    return Translator(OneStream(config), whole.tokenizer, whole._defaults)
 
 
 def gumbel_codes() -> Codebook:

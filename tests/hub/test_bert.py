@@ -106,7 +106,7 @@ def folder(tmp_path: Path) -> Path:
 def test_an_imported_bert_uses_mean_pooling(folder: Path) -> None:
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.max_length, model.defaults.normalized) == (
+    assert (model._defaults.pooling, model._defaults.max_length, model._defaults.normalized) == (
         "mean",
         16,
         True,
@@ -127,7 +127,7 @@ def test_what_sentence_transformers_adds_is_read(folder: Path) -> None:
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": 9})
     model = open_published(folder)
     assert isinstance(model, Bert)
-    assert (model.defaults.pooling, model.defaults.max_length, model.defaults.normalized) == (
+    assert (model._defaults.pooling, model._defaults.max_length, model._defaults.normalized) == (
         "first",
         9,
         False,

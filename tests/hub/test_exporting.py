@@ -52,7 +52,7 @@ def test_a_translator_goes_out_as_the_class_with_its_layout_and_comes_back(
     assert type(AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "out")).__name__ == exported.class_name
     import_model(tmp_path / "out", tmp_path / "again", origin="here")
     first, again = (load(each, compute_type="float32") for each in (model, tmp_path / "again"))
-    assert again.defaults == first.defaults
+    assert again._defaults == first._defaults
     lines = mixed_lines(4, 6)
     assert again.translate(lines) == first.translate(lines)
 

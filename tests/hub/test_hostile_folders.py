@@ -37,8 +37,8 @@ USES: dict[str, Callable[[Any], Any]] = {
     "gpt2": lambda model: model.generate("the dog"),
     "openai-gpt": lambda model: model.generate("the dog"),
     "bert": lambda model: model.embed(["the dog"]),
-    "classes": lambda model: model.classify([("the dog",) * (2 if model.defaults.pairs else 1)]),
-    "vit": lambda model: model.probabilities(np.zeros((1, 3, 12, 12), dtype=np.uint8)),
+    "classes": lambda model: model.classify([("the dog",) * (2 if model._defaults.pairs else 1)]),
+    "vit": lambda model: model._probabilities(np.zeros((1, 3, 12, 12), dtype=np.uint8)),
 }
 BAD = [
     None, True, False, [], {}, [[]], [None, "x"], {"x": 1}, "", "x", "\ud800", "../x", -1, 0, 1, 2, 3, 10**7, 2**31, 2**70,

@@ -36,9 +36,9 @@ def test_marians_padding_logit_changes_neither_translations_nor_scores(tmp_path:
         model.final_logits_bias[0, -1] = bias
         model.save_pretrained(tmp_path / f"{bias}")
         product = imported(tmp_path / f"{bias}")
-        for computing in (product, product.running(EXACT)):  # by the model, and by the engine
+        for computing in (product, product._running(EXACT)):  # by the model, and by the engine
             for how in WAYS:
-                answers = computing.hypotheses(mixed_lines(3, 5), how)
+                answers = computing._pipeline.hypotheses(mixed_lines(3, 5), how)
                 found.append([answer.log_probabilities for [answer, *_] in answers])
     without, with_padding = found[: len(found) // 2], found[len(found) // 2 :]
     for one, other in zip(without, with_padding, strict=True):
@@ -68,17 +68,17 @@ def test_the_target_language_that_is_wanted_by_default_comes_back(tmp_path: Path
 
 def test_numbers_are_on_the_scale_of_their_labels_in_transformers_too(tmp_path: Path) -> None:
     write_bert(tmp_path / "published", BertForSequenceClassification, num_labels=1)
-    product = imported(tmp_path / "published").running(EXACT)
-    product.defaults = replace(product.defaults, mean=3.0, deviation=2.0)
+    product = imported(tmp_path / "published")._running(EXACT)
+    product._defaults = replace(product._defaults, mean=3.0, deviation=2.0)
     product.save(tmp_path / "learned")
     [wanted] = product.classify([("the old dog",)])
     exported = export_to_transformers(tmp_path / "learned", tmp_path / "out")
     assert exported.proof.difference < 1e-5
     theirs = BertForSequenceClassification.from_pretrained(tmp_path / "out").eval()
-    ids, _ = product.pieces.join_texts([product.pieces.encode("the old dog")])
+    ids, _ = product.tokenizer.join_texts([product.tokenizer.encode("the old dog")])
     with torch.no_grad():
         assert float(theirs(torch.tensor([ids])).logits) == pytest.approx(wanted.number, abs=1e-4)
-    [same] = imported(tmp_path / "out").running(EXACT).classify([("the old dog",)])
+    [same] = imported(tmp_path / "out")._running(EXACT).classify([("the old dog",)])
     assert same.number == pytest.approx(wanted.number, abs=1e-4)
 
 

@@ -64,7 +64,7 @@ def their_vectors(texts: list[str]) -> np.ndarray[Any, Any]:
 
 
 def test_it_is_the_published_model() -> None:
-    facts = ours().facts()
+    facts = ours().info()
     assert facts["parameters"] == "22,713,216"
     assert facts["longest text"] == "256 tokens"
     assert facts["embeddings"] == "mean of all tokens, normalized"
@@ -77,7 +77,7 @@ def test_embeddings_equal_those_of_bert_model() -> None:
 
 def test_int8_stays_close() -> None:
     texts = [text for text in SENTENCES if text]
-    cosines = (ours().running(Running()).embed(texts) * ours().embed(texts)).sum(1)
+    cosines = (ours()._running(Running()).embed(texts) * ours().embed(texts)).sum(1)
     assert cosines.min() > 0.97
 
 

@@ -22,11 +22,12 @@ def test_minilm_goes_in_out_and_back_with_its_tokenizer_and_its_pooling(tmp_path
     assert imported.proof is not None
     assert imported.proof.difference < 1e-4
     ours = imported.product
-    assert (ours.defaults.pooling, ours.defaults.normalized) == ("mean", True)
+    assert (ours._defaults.pooling, ours._defaults.normalized) == ("mean", True)
     theirs = AutoTokenizer.from_pretrained(folder, model_max_length=10_000)
     for line in mixed_lines(1000, 8):
         assert (
-            ours.pieces.encode(line) == theirs(line, add_special_tokens=False, truncation=False)["input_ids"]
+            ours.tokenizer.encode(line)
+            == theirs(line, add_special_tokens=False, truncation=False)["input_ids"]
         ), line
     texts = ["a cat sleeps on the sofa", "a kitten naps on the couch", "stocks fell sharply"]
     vectors = ours.embed(texts)
@@ -34,5 +35,5 @@ def test_minilm_goes_in_out_and_back_with_its_tokenizer_and_its_pooling(tmp_path
     exported = export_to_transformers(tmp_path / "bundle", tmp_path / "out")
     assert exported.class_name == "BertModel"
     again = import_model(tmp_path / "out", tmp_path / "again", origin="here").product
-    assert again.defaults == ours.defaults
+    assert again._defaults == ours._defaults
     assert again.embed(texts).tolist() == vectors.tolist()

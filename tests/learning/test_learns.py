@@ -98,7 +98,7 @@ STRANGE = {
 def with_max_source_length(model: Path, longest: int) -> Translator:
     """The model, with longer sources split at a length far below the usual minimum."""
     translator: Translator = qkv.load(model)
-    translator.defaults = replace(translator.defaults, max_source_length=longest)
+    translator._defaults = replace(translator._defaults, max_source_length=longest)
     return translator
 
 
@@ -112,7 +112,7 @@ def test_a_single_word_gets_no_additions(learned: tuple[str, Path]) -> None:
 
 def test_a_long_text_without_a_full_stop_is_translated_completely(learned: tuple[str, Path]) -> None:
     translator = with_max_source_length(learned[1], longest=5)
-    segments = translator.segments(WITHOUT_END)
+    segments = translator._pipeline.segments(WITHOUT_END)
     said, expected = translator.translate(WITHOUT_END).split(), WITHOUT_END.split()
     assert len(expected) > 400
     assert len(segments) > 5
@@ -144,7 +144,7 @@ def test_cross_attention_is_highest_on_the_word_that_is_translated(learned: tupl
     translator = qkv.load(model)
     share = []
     for line in digit_lines(20, seed=3, shortest=2):
-        attention = translator.attention(line)
+        attention = translator._pipeline.attention(line)
         words = len(line.split())
         assert len(attention.source) == words + 1
         weights = attention.weights[-1].max(axis=0)  # (T, S)

@@ -79,9 +79,9 @@ def test_models_that_the_engine_does_not_know_open_without_a_warning(
     untrained_classifier().save(tmp_path)
     hide_engine(monkeypatch)
     opened = qkv.load(tmp_path)
-    assert isinstance(opened.runner, NumpyVit)
+    assert isinstance(opened._runner, NumpyVit)
     assert isinstance(opened.model, Vit)
-    assert isinstance(qkv.load(tmp_path, engine="torch").runner, Vit)
+    assert isinstance(qkv.load(tmp_path, engine="torch")._runner, Vit)
 
 
 def test_a_saved_copy_has_the_weights_of_its_bundle(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ from qkv.hub.ctranslate2 import (
 
 
 def save(product: Bert, folder: Path, numbers: Numbers) -> None:
-    names = product.pieces.show(range(len(product.pieces)))
-    save_bert(product.model, names, product.pieces.unknown, folder, numbers=numbers)
+    names = product.tokenizer.show(range(len(product.tokenizer)))
+    save_bert(product.model, names, product.tokenizer.unknown, folder, numbers=numbers)
 
 
 def save_bert(

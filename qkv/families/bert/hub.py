@@ -61,20 +61,20 @@ class BertMapping:
         weights = {their_name(own): tensor for own, tensor in product.model.state_dict().items()}
         if name == "BertModel":
             weights = {each.removeprefix("bert."): tensor for each, tensor in weights.items()}
-        files = tokenizer_files(product.pieces, product.defaults.max_length)
+        files = tokenizer_files(product.tokenizer, product._defaults.max_length)
         if isinstance(product, Bert):
-            files |= sentence_files(product.defaults, encoder_of(product).stack.width)
+            files |= sentence_files(product._defaults, encoder_of(product).stack.width)
         elif product.classes:
             config["id2label"] = dict(enumerate(product.classes))
             config["label2id"] = {label: number for number, label in enumerate(product.classes)}
         else:
             config |= {"id2label": {0: "LABEL_0"}, "label2id": {"LABEL_0": 0}, "problem_type": "regression"}
-            weights |= rescale_head(weights, product.defaults)
+            weights |= rescale_head(weights, product._defaults)
         return Written(config={**config, "architectures": [name]}, weights=weights, files=files)
 
     def notes(self, product: Product) -> dict[str, Any]:
         """Whether the model reads pairs of texts."""
-        return {} if isinstance(product, Bert) else {"pairs": product.defaults.pairs}
+        return {} if isinstance(product, Bert) else {"pairs": product._defaults.pairs}
 
     def their_class(self, product: Product) -> str:
         if isinstance(product, TextClassifier):
@@ -104,7 +104,7 @@ class BertMapping:
         ids, segments = inputs["input_ids"], inputs["token_type_ids"]
         model = product.model.eval()
         if isinstance(product, TextClassifier):
-            logits, defaults = model(ids, segments), product.defaults
+            logits, defaults = model(ids, segments), product._defaults
             return {"logits": logits if product.classes else defaults.mean + defaults.deviation * logits}
         bert = product.model
         states = bert.encoder(ids, segments)
@@ -122,7 +122,7 @@ class BertMapping:
         return found if bert.pooler is None else {**found, "pooler_output": bert.pooler(states)}
 
     def encode(self, product: Product, line: str) -> list[int] | None:
-        return product.pieces.encode(line)
+        return product.tokenizer.encode(line)
 
 
 def is_classifier(published: Published) -> bool:

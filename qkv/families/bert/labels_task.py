@@ -102,7 +102,7 @@ def fine_tune_task(
         settings, before.model.config.encoder.stack.width, choose_device(settings.training), setup.group
     )
     task = LabelTask(examples, before, base, settings)
-    settings = with_epochs(settings, lambda: task.data(examples.train, before.pieces, shuffled=True))
+    settings = with_epochs(settings, lambda: task.data(examples.train, before.tokenizer, shuffled=True))
     return replace(task, settings=settings)
 
 
@@ -139,14 +139,14 @@ class LabelTask(Task[TextClassifier]):
         }
 
     def files(self) -> dict[str, bytes]:
-        return {TOKENIZER_FILE: self.before.pieces.text().encode()}
+        return {TOKENIZER_FILE: self.before.tokenizer.text().encode()}
 
     def data(self, examples: Labelled, tokenizer: WordPieceTokenizer, *, shuffled: bool) -> "LabelData":
         return LabelData(
             examples,
             tokenizer,
             self.examples,
-            self.before.defaults.max_length,
+            self.before._defaults.max_length,
             self.settings.training.batch_tokens,
             shuffled=shuffled,
         )
@@ -155,7 +155,7 @@ class LabelTask(Task[TextClassifier]):
         tokenizer, examples = WordPieceTokenizer.load(folder / TOKENIZER_FILE), self.examples
         mean, deviation = examples.scale
         defaults = TextClassifierDefaults(
-            max_length=self.before.defaults.max_length,
+            max_length=self.before._defaults.max_length,
             classes=examples.classes,
             pairs=examples.train.seconds is not None,
             mean=mean,
@@ -198,14 +198,14 @@ class LabelTask(Task[TextClassifier]):
                 "examples": len(run.train),
                 "validation_examples": len(run.valid),
             },
-            "vocab_size": len(product.pieces),
+            "vocab_size": len(product.tokenizer),
             "validation": {"loss": round(chosen.loss, 4)},
             "fine_tuned": {"from": self.base.name, "head": "new"},
-            "results": results(product.running(EXACT), examples.valid),
+            "results": results(product._running(EXACT), examples.valid),
         }
         if settings.pretrained and same_labels(self.before, examples):
             report["fine_tuned"] = {"from": self.base.name, "head": "kept"}
-            then = results(self.before.reading_pairs(product.defaults.pairs), examples.valid)
+            then = results(self.before._reading_pairs(product._defaults.pairs), examples.valid)
             report["results"] = {f"{name} before": value for name, value in then.items()} | report["results"]
         title = "BERT, fine-tuned to " + (
             f"predict {', '.join(examples.classes)}" if examples.classes else "predict numbers"
@@ -219,8 +219,8 @@ def head_of(before: TextClassifier, scale: tuple[float, float]) -> dict[str, Ten
     head, (mean, deviation) = before.model.labels.state_dict(), scale
     weight, bias = head["weight"], head["bias"]
     if not before.classes:
-        weight = weight * (before.defaults.deviation / deviation)
-        bias = (before.defaults.mean + before.defaults.deviation * bias - mean) / deviation
+        weight = weight * (before._defaults.deviation / deviation)
+        bias = (before._defaults.mean + before._defaults.deviation * bias - mean) / deviation
     return {f"{HEAD}weight": weight, f"{HEAD}bias": bias}
 
 

@@ -126,7 +126,7 @@ class BertTask(Task[Bert]):
                 "sentences": parts.train.sentences,
                 "validation_sentences": parts.valid.sentences,
             },
-            "vocab_size": len(product.pieces),
+            "vocab_size": len(product.tokenizer),
             "validation": {"loss": round(chosen.loss, 4)},
             "results": results(product.model, valid),
         }

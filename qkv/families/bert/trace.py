@@ -20,12 +20,12 @@ def trace_bert(
     longest: int | None = None,
 ) -> Trace:
     """A text as the encoder reads it, with predictions for masked words."""
-    pieces, config = bert.pieces, bert.model.config
+    pieces, config = bert.tokenizer, bert.model.config
     text = shuffle_words(text.strip(), experiment.shuffle)
     if not text:
         raise QkvError("the text is empty. Write a sentence.")
     ids = [pieces.begin, *pieces.encode_with_masks(text), pieces.separator]
-    check_length(len(ids), min(longest or bert.defaults.max_length, bert.defaults.max_length))
+    check_length(len(ids), min(longest or bert._defaults.max_length, bert._defaults.max_length))
     model, tape = (
         apply_experiment(bert.model, experiment, {"encoder": StackLocation("encoder.stack", False)}).eval(),
         Tape(),

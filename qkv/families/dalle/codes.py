@@ -8,64 +8,132 @@ import numpy as np
 
 from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
-from qkv.data.images import Bytes
+from qkv.data.images import Bytes, Form, is_image, picture_from
 from qkv.engine.reference.functions import Ints
 from qkv.families.dalle.config import CodebookConfig
 from qkv.families.dalle.runner import CodebookRunner, build_codebook, open_codebook
+from qkv.runtime.inputs import Accepts
+from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.pixels import AT_ONCE, as_input, as_pixels
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 
 
-class Codebook:
+class Codebook(Model):
+    """A codebook: it turns images into grids of codes, and codes into images.
+
+    Example:
+        >>> codebook = qkv.load("runs/codebook")
+        >>> codes = codebook.encode(np.zeros((2, 3, 8, 8), np.uint8))
+        >>> codes.shape
+        (2, 4)
+        >>> codebook.decode(codes).shape
+        (2, 3, 8, 8)
+    """
+
+    _what = "a codebook"
+    _does = ("encode", "decode")
+
     def __init__(self, runner: CodebookRunner, network: Network[CodebookConfig, Any] | None = None):
-        """`network` has the config and weights; it is not needed if the runner is a torch model."""
-        self.runner = runner
-        self.network = Network.of(runner) if network is None else network
+        """Models are opened with `qkv.load`; this is for code that builds them.
 
-    @property
-    def config(self) -> CodebookConfig:
-        return self.network.config
+        Args:
+            runner: What computes the model: NumPy, or a torch model.
+            network: Config and weights of the model; not needed if the runner is a torch model.
+        """
+        self._runner = runner
+        self._network = Network.of(runner) if network is None else network
 
-    @property
-    def model(self) -> Any:
-        """The same model in torch, for training."""
-        return self.network.model
+    def _summary(self) -> str:
+        config = self.config
+        return f"{config.codes} codes, {config.side} × {config.side} pixels"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         where = f"{bundle.folder}/config.json"
         config = from_dict(CodebookConfig, bundle.config.get("model"), where)
         network = network_of(bundle, config, build_codebook)
         return cls(open_codebook(network, running), network)
 
-    def save(self, folder: Path) -> None:
-        save_bundle(folder, "codebook", {"model": to_dict(self.config)}, self.network.weights)
+    def save(self, folder: str | Path) -> None:
+        save_bundle(Path(folder), "codebook", {"model": to_dict(self.config)}, self._network.weights)
 
-    def facts(self) -> dict[str, str]:
-        """What it is, for `qkv info`."""
+    def info(self) -> dict[str, str]:
         config = self.config
         return {
             "kind": f"codebook of {config.codes} codes ({config.quantizer})",
-            "parameters": f"{self.network.parameters:,}",
+            "parameters": f"{self._network.parameters:,}",
             "images": f"{config.side} × {config.side}, {config.grid} × {config.grid} codes",
         }
 
-    def encode(self, pixels: Bytes) -> Ints:
+    def encode(self, images: Any) -> Ints:
+        """The codes of images.
+
+        Args:
+            images: An image or a list of images: paths, images of Pillow or arrays, of the codebook's size. Or an array of bytes,
+                (N, channels, side, side).
+
+        Returns:
+            The codes of an image, (grid²), or of many, (N, grid²).
+
+        Example:
+            >>> qkv.load("runs/codebook").encode(PIL.Image.new("RGB", (8, 8))).shape
+            (4,)
+        """
+        form = Form(self.config.side, self.config.side, "colour")
+        if getattr(images, "ndim", 0) == 4 and getattr(images, "dtype", None) == np.uint8:
+            return self._encode(images)
+
+        def many(part: list[Any]) -> Ints:
+            pixels = [
+                picture_from(each, form, fit=False, name=f"images[{number}]")
+                for number, each in enumerate(part)
+            ]
+            return self._encode(np.stack(pixels))
+
+        found: Ints = IMAGES.apply(images, many, collect=lambda codes: codes)
+        return found
+
+    def _encode(self, pixels: Bytes) -> Ints:
         """(N, C, side, side) -> (N, grid²)"""
         parts = [
-            self.runner.codes_of(as_input(pixels[start : start + AT_ONCE]))
+            self._runner.codes_of(as_input(pixels[start : start + AT_ONCE]))
             for start in range(0, len(pixels), AT_ONCE)
         ]
         return np.concatenate(parts)
 
-    def decode(self, ids: Ints) -> Bytes:
-        """(N, grid²) -> (N, C, side, side)"""
+    def decode(self, codes: Ints) -> Bytes:
+        """The images of codes.
+
+        Args:
+            codes: The codes of an image, (grid²), or of many, (N, grid²).
+
+        Returns:
+            Bytes, (channels, side, side) or (N, channels, side, side).
+
+        Example:
+            >>> qkv.load("runs/codebook").decode(np.zeros(4, int)).shape
+            (3, 8, 8)
+        """
+        ids = np.asarray(codes)
+        if ids.ndim == 1:
+            alone: Bytes = self.decode(ids[None])[0]
+            return alone
         parts = [
-            as_pixels(self.runner.pictures_of(ids[start : start + AT_ONCE]))
+            as_pixels(self._runner.pictures_of(ids[start : start + AT_ONCE]))
             for start in range(0, len(ids), AT_ONCE)
         ]
         return np.concatenate(parts)
+
+
+IMAGES: Accepts[Any] = Accepts(
+    method="encode",
+    argument="images",
+    what="an image, a list of images or an iterator of images",
+    item="a path, an image of Pillow or an array",
+    is_one=is_image,
+    read=lambda value: value if is_image(value) else None,
+)
 
 
 def reconstruction(codes: Codebook, pictures: Bytes) -> dict[str, float]:

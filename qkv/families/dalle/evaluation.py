@@ -10,10 +10,10 @@ from typing import Any
 from qkv.checkpoint.files import read_json
 from qkv.configs import from_dict
 from qkv.data.captioned import Captioned, read_captioned, read_plain, scene_pictures
-from qkv.data.given import as_path, is_file
 from qkv.data.given_images import fitted_images
 from qkv.data.images import Bytes, Form
 from qkv.data.labelled_pictures import hold_out
+from qkv.data.python_rows import as_path, is_path
 from qkv.data.worlds.labelled_scenes import check_side
 from qkv.errors import ModelError, QkvError
 from qkv.evaluation.display import SILENT, Display
@@ -157,7 +157,7 @@ def evaluate_codebook(options: DrawingEvaluation, codes: Codebook) -> dict[str, 
 
 
 def pictures_of(given: Any, side: int) -> Bytes:
-    if not is_file(given):
+    if not is_path(given):
         return fitted_images(given, "images", Form(side, side, "colour"))
     path = as_path(given)
     return read_plain(path, side if path.is_dir() else None)
@@ -166,7 +166,7 @@ def pictures_of(given: Any, side: int) -> Bytes:
 def draw_scenes(
     options: DrawingEvaluation, painter: ImageGenerator, name: str, display: Display
 ) -> tuple[dict[str, Any], list[Exhibit]]:
-    if not painter.defaults.words:
+    if not painter._defaults.words:
         raise QkvError(f"{name} was not trained on the built-in scenes.")
     exhibits: list[Exhibit] = []
 
@@ -201,7 +201,7 @@ def own_parts(
     images = as_path(options.images)
     report = folder / "report.json"
     settings = from_dict(DalleSettings, read_json(report)["settings"], str(report))
-    size = painter.codes.config.side if images.is_dir() else None  # as the size in training
+    size = painter.codebook.config.side if images.is_dir() else None  # as the size in training
     captions = None if options.captions is None else as_path(options.captions)
     given = read_captioned(images, captions, size)
     kept, out = hold_out(len(given), settings.data.valid_size, seed=1)
@@ -215,7 +215,7 @@ def side_by_side(
     chosen = part.take(range(0, len(part), step)[: ON_SHEET // 2])
     captions = [each[0] for each in chosen.captions]
     with display.progress("drawing", len(captions)) as done:
-        drawings = painter.draw_each(captions, how, done=done)
+        drawings = painter._draw_each(captions, how, done=done)
     return [
         Exhibit(f"{title}: drawn", captions, [each[0].pixels for each in drawings]),
         Exhibit(f"{title}: real images", captions, list(chosen.pictures)),

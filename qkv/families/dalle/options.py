@@ -1,6 +1,6 @@
 """The options of drawing, each stated once.
 
-The fields are the flags of `qkv draw` and the fields of the options of `ImageGenerator.draw`.
+The fields are the flags of `qkv draw` and the keyword arguments of `ImageGenerator.draw`.
 """
 
 from dataclasses import dataclass
@@ -11,11 +11,19 @@ from qkv.errors import Rule, check_rules
 Ranking = Literal["likelihood", "contrast"]
 COOLEST, HOTTEST = 0.01, 100.0  # temperatures; beyond these, sampling is greedy or uniform
 STRONGEST = 100.0  # guidance
+LARGEST_SCALE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
 class DrawingOptions:
-    """How images are drawn. None means the default in the model's bundle."""
+    """How images are drawn. None means the default in the model's bundle.
+
+    Example:
+        >>> options = qkv.DrawingOptions(candidates=2, seed=5)
+        >>> model = qkv.load("runs/scenes")
+        >>> model.draw("a ring", options).likelihood == model.draw("a ring", candidates=2, seed=5).likelihood
+        True
+    """
 
     candidates: int = 16
     """Images to draw, of which the best are kept."""
@@ -40,6 +48,28 @@ class DrawingOptions:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SheetOptions:
+    """How many of the drawings are kept, and how large an image of them is."""
+
+    top_k: int = 1
+    """Keep this many of the best candidates, the best first. An image of several is a sheet."""
+    scale: int = 8
+    """Enlarge each pixel to this many on a side."""
+
+    def __post_init__(self) -> None:
+        check_rules(
+            [
+                ("top_k", "must be from 1 to the number of candidates", self.top_k >= 1),
+                ("scale", f"must be from 1 to {LARGEST_SCALE}", 1 <= self.scale <= LARGEST_SCALE),
+            ]
+        )
+
+    def check(self, drawing: DrawingOptions) -> None:
+        fits = self.top_k <= drawing.candidates
+        check_rules([("top_k", "must be from 1 to the number of candidates", fits)])
+
+
 def drawing_rules(temperature: float | None, top_p: float | None, guidance: float | None) -> list[Rule]:
     """None is valid; NaN breaks every rule."""
     warm = temperature is None or COOLEST <= temperature <= HOTTEST
@@ -48,3 +78,6 @@ def drawing_rules(temperature: float | None, top_p: float | None, guidance: floa
         ("top_p", "must be in (0, 1]", top_p is None or 0 < top_p <= 1),
         ("guidance", f"must be from 0 to {STRONGEST:g}", guidance is None or 0 <= guidance <= STRONGEST),
     ]
+
+
+DEFAULTS, ONE = DrawingOptions(), SheetOptions()

@@ -1,10 +1,10 @@
 """Draw images of a caption."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -17,17 +17,25 @@ from qkv.decoding.guidance import Guided
 from qkv.decoding.sampling import Sampling, sample
 from qkv.decoding.step import Step
 from qkv.engine.reference.functions import Ints, log_softmax
-from qkv.errors import QkvError
+from qkv.errors import InputError, ModelError
 from qkv.families.dalle.codes import Codebook
 from qkv.families.dalle.config import DalleConfig
-from qkv.families.dalle.options import DrawingOptions, Ranking, drawing_rules
+from qkv.families.dalle.options import DEFAULTS, ONE, DrawingOptions, Ranking, SheetOptions, drawing_rules
 from qkv.families.dalle.runner import DalleRunner, build_dalle, open_dalle
+from qkv.families.dalle.sheet import check_picture_path, image_of, png_of, sheet_of, write_sheet
+from qkv.runtime.inputs import Column, Done, in_thread, texts_for
+from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
+from qkv.signatures import split_options, with_options
 from qkv.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 CODEBOOK = "codebook"  # its folder in the bundle
 ROWS_AT_ONCE = 64  # images drawn together
+CAPTIONS = texts_for("draw", argument="captions", one="caption", at_once=1)
 NEVER = -1  # the id of an end that never comes: an image ends at its last position
 
 
@@ -46,158 +54,300 @@ class ImageGeneratorDefaults:
                 raise ValueError(f"{name} {must}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Drawing:
-    pixels: Bytes  # (3, side, side)
-    likelihood: float  # log-probability of the image given the caption, per code
-    contrast: float  # how much the caption raises the log-probability, per code
+    """An image that a model has drawn.
+
+    Example:
+        >>> drawing = qkv.load("runs/scenes").draw("a ring", candidates=1)
+        >>> drawing.image.size
+        (8, 8)
+        >>> drawing.save("ring.png")
+    """
+
+    pixels: Bytes
+    """Bytes, (3, side, side)."""
+    likelihood: float
+    """Log-probability of the image given the caption, per code."""
+    contrast: float
+    """How much the caption raises the log-probability, per code."""
+
+    @property
+    def image(self) -> "Image":
+        """The drawing as an image of Pillow."""
+        return image_of(self.pixels)
+
+    def save(self, path: str | Path, *, scale: int = SheetOptions.scale) -> None:
+        """Write the drawing as a PNG file.
+
+        Args:
+            path: The file, .png.
+            scale: Enlarge each pixel to this many on a side.
+
+        Example:
+            >>> qkv.load("runs/scenes").draw("a ring", candidates=1).save("ring.png", scale=4)
+            >>> PIL.Image.open("ring.png").size
+            (32, 32)
+        """
+        check_picture_path(Path(path), "path")
+        write_sheet(Path(path), [self.pixels], SheetOptions(scale=scale).scale)
+
+    def _repr_png_(self) -> bytes:
+        """For notebooks."""
+        return png_of(sheet_of([self.pixels], SheetOptions.scale))
 
 
-class ImageGenerator:
-    """`qkv.load("runs/scenes").draw("a red circle above a blue square")`"""
+class ImageGenerator(Model):
+    """A model that draws captions (DALL-E).
+
+    Example:
+        >>> model = qkv.load("runs/scenes")
+        >>> [drawing.image.size for drawing in model.draw("a ring", candidates=3, top_k=2)]
+        [(8, 8), (8, 8)]
+    """
+
+    _what = "an image generator"
+    _does = ("draw",)
+
+    tokenizer: Tokenizer
+    """The vocabulary of captions."""
+    codebook: Codebook
+    """The codes that images are made of."""
 
     def __init__(
         self,
         runner: DalleRunner,
         tokenizer: Tokenizer,
-        codes: Codebook,
+        codebook: Codebook,
         defaults: ImageGeneratorDefaults,
         network: Network[DalleConfig, Any] | None = None,
     ):
-        """`network` has the config and weights; it is not needed if the runner is a torch model."""
-        self.runner, self.tokenizer, self.codes, self.defaults = runner, tokenizer, codes, defaults
-        self.network = Network.of(runner) if network is None else network
+        """Models are opened with `qkv.load`; this is for code that builds them.
 
-    @property
-    def config(self) -> DalleConfig:
-        return self.network.config
+        Args:
+            runner: What computes the model: NumPy, or a torch model.
+            tokenizer: The vocabulary of captions.
+            codebook: What turns codes into images.
+            defaults: Words and sampling.
+            network: Config and weights of the model; not needed if the runner is a torch model.
+        """
+        self._runner, self.tokenizer, self.codebook, self._defaults = runner, tokenizer, codebook, defaults
+        self._network = Network.of(runner) if network is None else network
 
-    @property
-    def model(self) -> Any:
-        """The same model in torch, for training."""
-        return self.network.model
+    def _summary(self) -> str:
+        side, words = self.codebook.config.side, self._defaults.words
+        return f"{side} × {side} pixels, {f'{len(words)} words' if words else 'any words'}"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(DalleConfig, config.pop("model", None), f"{where}/{CONFIG_FILE}")
         defaults = from_dict(ImageGeneratorDefaults, config, f"{where}/{CONFIG_FILE}")
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        codes = Codebook.from_bundle(load_bundle(where / CODEBOOK), running, warn)
-        own = codes.config
+        codebook = Codebook._from_bundle(load_bundle(where / CODEBOOK), running, warn)
+        own = codebook.config
         if (len(tokenizer), own.codes, own.grid) != (
             architecture.vocab_size,
             architecture.codes,
             architecture.grid,
         ):
-            raise QkvError(f"{where}: the tokenizer, codebook and model do not belong together.")
+            raise ModelError(f"{where}: the tokenizer, codebook and model do not belong together.")
         network = network_of(bundle, architecture, build_dalle)
-        return cls(open_dalle(network, running), tokenizer, codes, defaults, network)
+        return cls(open_dalle(network, running), tokenizer, codebook, defaults, network)
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
+        folder = Path(folder)
         if not (folder / CODEBOOK / CONFIG_FILE).exists():
-            self.codes.save(folder / CODEBOOK)
-        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
+            self.codebook.save(folder / CODEBOOK)
+        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(folder, "dalle", config, self.network.weights, files)
+        save_bundle(folder, "dalle", config, self._network.weights, files)
 
-    def facts(self) -> dict[str, str]:
-        """What it is, for `qkv info`."""
-        config, book = self.config, self.codes.config
-        knows = f"{len(self.defaults.words)} words" if self.defaults.words else "any words"
+    def info(self) -> dict[str, str]:
+        config, book = self.config, self.codebook.config
+        knows = f"{len(self._defaults.words)} words" if self._defaults.words else "any words"
         return {
             "kind": "image generator (DALL-E)",
-            "parameters": f"{self.network.parameters:,} plus its codebook",
+            "parameters": f"{self._network.parameters:,} plus its codebook",
             "captions": f"up to {config.places - 2} tokens, {knows}",
             "images": f"{book.side} × {book.side}, {config.grid} × {config.grid} of {config.codes} codes",
             "blocks": config.stack.sentence(),
         }
 
-    def read(self, caption: str) -> list[int]:
+    def _read(self, caption: str) -> list[int]:
         """The ids of a caption: words, end, blanks. A word that the model does not know is an error."""
-        text, known = " ".join(caption.split()), self.defaults.words
+        text, known = " ".join(caption.split()), self._defaults.words
         if known:  # such captions are lower-case, without a full stop
             text = text.lower().rstrip(" .!")
         if not text:
-            raise QkvError("the caption is empty. Say what to draw.")
+            raise InputError("the caption is empty. Say what to draw.")
         strange = [word for word in words_of(text) if known and word not in known]
         if strange:
             near = difflib.get_close_matches(strange[0], known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"it knows {', '.join(known[:12])} and others."
-            raise QkvError(f"this model does not know the word '{strange[0]}'; {hint}")
+            raise InputError(f"this model does not know the word '{strange[0]}'; {hint}")
         places, config = self.config.places, self.config
         ids = self.tokenizer.encode(text)
         if len(ids) > places - 2:
-            raise QkvError(
+            raise InputError(
                 f"the caption has {len(ids)} tokens, and the model reads at most {places - 2}. Shorten it."
             )
         return [*ids, config.end, *[config.pad] * (places - 1 - len(ids))]
 
+    @overload
+    def draw(
+        self, captions: str, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+    ) -> list[Drawing]: ...
+
+    @overload
+    def draw(
+        self, captions: Iterator[str], options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+    ) -> Iterator[list[Drawing]]: ...
+
+    @overload
+    def draw(
+        self, captions: Column, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+    ) -> list[list[Drawing]]: ...
+
+    @overload
+    def draw(self, captions: str, options: DrawingOptions = ..., **keywords: Any) -> Drawing: ...
+
+    @overload
+    def draw(
+        self, captions: Iterator[str], options: DrawingOptions = ..., **keywords: Any
+    ) -> Iterator[Drawing]: ...
+
+    @overload
+    def draw(self, captions: Column, options: DrawingOptions = ..., **keywords: Any) -> list[Drawing]: ...
+
+    @with_options(DrawingOptions, SheetOptions)
     def draw(
         self,
-        caption: str,
-        how: DrawingOptions | None = None,
+        captions: str | Iterator[str] | Column,
+        options: DrawingOptions = DEFAULTS,
         *,
-        done: Callable[[int], None] = lambda count: None,
-    ) -> list[Drawing]:
-        """Draw images of a caption, the best first."""
-        how = how or DrawingOptions()
-        places = np.array(self.read(caption))
+        output: str | Path | None = None,
+        done: Done = silent,
+        **keywords: Any,
+    ) -> Any:
+        """Draw images of one caption or many.
+
+        Args:
+            captions: A caption, a list of captions or an iterator of captions.
+            options: Options as an object. Keywords replace its fields.
+            output: A file for the image, .png; for one caption. Several drawings are put on one sheet.
+            done: Called with the number of images that were newly drawn, for progress.
+
+        Returns:
+            The best drawing of a caption, with `top_k` above 1 a list of the best, best first; a list for many captions, a lazy
+            iterator for an iterator.
+
+        Example:
+            >>> model = qkv.load("runs/scenes")
+            >>> model.draw("a ring", candidates=2, output="ring.png").image.size
+            (8, 8)
+            >>> len(model.draw(["a ring", "a red ring"], candidates=1))
+            2
+        """
+        how, sheet = split_options(keywords, options, ONE)
+        sheet.check(how)
+        if output is not None:
+            check_picture_path(Path(output))
+            if not isinstance(captions, str):
+                raise InputError("output is for one caption: save the drawings of several one by one.")
+
+        def one(caption: str) -> Any:
+            best = self._draw(caption, how, done)[: sheet.top_k]
+            if output is not None:
+                write_sheet(Path(output), [each.pixels for each in best], sheet.scale)
+            return best if sheet.top_k > 1 else best[0]
+
+        return CAPTIONS.apply(captions, lambda part: list(map(one, part)))
+
+    @with_options(DrawingOptions, SheetOptions)
+    async def adraw(
+        self,
+        captions: str | Column,
+        options: DrawingOptions = DEFAULTS,
+        *,
+        output: str | Path | None = None,
+        **keywords: Any,
+    ) -> Any:
+        """Like `draw`, for asyncio: other tasks run while it works.
+
+        Args:
+            captions: A caption or a list of captions.
+            options: Options as an object. Keywords replace its fields.
+            output: A file for the image, .png; for one caption.
+
+        Returns:
+            What `draw` returns.
+
+        Example:
+            >>> asyncio.run(qkv.load("runs/scenes").adraw("a ring", candidates=1)).image.size
+            (8, 8)
+        """
+        draw: Any = self.draw
+        return await in_thread(lambda report: draw(captions, options, output=output, done=report, **keywords))
+
+    def _draw(self, caption: str, how: DrawingOptions, done: Done = silent) -> list[Drawing]:
+        """All candidates, the best first."""
+        places = np.array(self._read(caption))
         seeds = [how.seed * 1024 + number for number in range(how.candidates)]
         drawings: list[Drawing] = []
         for start in range(0, len(seeds), ROWS_AT_ONCE):
             own = seeds[start : start + ROWS_AT_ONCE]
-            drawings += self.draw_rows(np.tile(places, (len(own), 1)), own, how)
+            drawings += self._draw_rows(np.tile(places, (len(own), 1)), own, how)
             done(len(own))
         return rank(drawings, how.ranking)
 
-    def draw_each(
+    def _draw_each(
         self,
         captions: Sequence[str],
         how: DrawingOptions,
         *,
-        done: Callable[[int], None] = lambda count: None,
+        done: Done = silent,
     ) -> list[list[Drawing]]:
         """Draw images of many captions, several captions at a time."""
         found = []
         at_once = max(1, ROWS_AT_ONCE // how.candidates)
         for start in range(0, len(captions), at_once):
             part = captions[start : start + at_once]
-            places = np.repeat([self.read(caption) for caption in part], how.candidates, axis=0)
+            places = np.repeat([self._read(caption) for caption in part], how.candidates, axis=0)
             numbers = range(start * how.candidates, start * how.candidates + len(places))
-            drawings = self.draw_rows(places, [how.seed * 2**24 + number for number in numbers], how)
+            drawings = self._draw_rows(places, [how.seed * 2**24 + number for number in numbers], how)
             for first in range(0, len(drawings), how.candidates):
                 found.append(rank(drawings[first : first + how.candidates], how.ranking))
             done(len(part))
         return found
 
-    def draw_rows(self, captions: Ints, seeds: Sequence[int], how: DrawingOptions) -> list[Drawing]:
+    def _draw_rows(self, captions: Ints, seeds: Sequence[int], how: DrawingOptions) -> list[Drawing]:
         """Draw one image for each row of ids, (B, places)."""
         blank = np.full_like(captions, self.config.pad)
-        codes = self.draw_codes(captions, blank, seeds, how)
-        given, free = (self.likelihood(each, codes) for each in (captions, blank))
+        codes = self._draw_codes(captions, blank, seeds, how)
+        given, free = (self._likelihood(each, codes) for each in (captions, blank))
         return [
             Drawing(pixels=pixels, likelihood=one, contrast=one - other)
-            for pixels, one, other in zip(self.codes.decode(codes), given, free, strict=True)
+            for pixels, one, other in zip(self.codebook.decode(codes), given, free, strict=True)
         ]
 
-    def draw_codes(self, captions: Ints, blank: Ints, seeds: Sequence[int], how: DrawingOptions) -> Ints:
+    def _draw_codes(self, captions: Ints, blank: Ints, seeds: Sequence[int], how: DrawingOptions) -> Ints:
         """Sample codes for each caption; `blank` are empty captions, for guidance.  (B, places) -> (B, grid²)"""
-        defaults, arrays = self.defaults, arrays_for(self.runner.device)
+        defaults, arrays = self._defaults, arrays_for(self._runner.device)
         guidance = defaults.guidance if how.guidance is None else how.guidance
         sampling = Sampling(
             temperature=how.temperature or defaults.temperature, top_p=how.top_p or defaults.top_p
         )
         given = arrays.asarray(captions)
-        step: Step = self.runner.begin(given)
+        step: Step = self._runner.begin(given)
         if guidance != 1:
-            step = Guided(step, self.runner.begin(arrays.asarray(blank)), guidance)
+            step = Guided(step, self._runner.begin(arrays.asarray(blank)), guidance)
         limits = arrays.full((len(captions),), self.config.area)
         return np.array([each.ids for each in sample(step, given[:, -1], NEVER, limits, sampling, seeds)])
 
-    def likelihood(self, captions: Ints, codes: Ints) -> list[float]:
+    def _likelihood(self, captions: Ints, codes: Ints) -> list[float]:
         """Mean log-probability of each image's codes."""
-        logits = log_softmax(self.runner.logits(captions, codes))  # (B, grid², codes)
+        logits = log_softmax(self._runner.logits(captions, codes))  # (B, grid², codes)
         own: list[float] = np.take_along_axis(logits, codes[:, :, None], axis=2)[:, :, 0].mean(1).tolist()
         return own
 

@@ -95,10 +95,10 @@ def scene_scores(
     keep: Callable[[str, list[str], list[list[Drawing]]], None] = lambda name, captions, drawings: None,
 ) -> dict[str, Any]:
     """The scores of the best candidates for seen and unseen combinations, and baselines."""
-    side, found = painter.codes.config.side, {}
+    side, found = painter.codebook.config.side, {}
     for name, own in PARTS[part].items():
         scenes, captions = measured_captions(own, count, SEED)
-        drawings = painter.draw_each(captions, how, done=done)
+        drawings = painter._draw_each(captions, how, done=done)
         keep(name, captions, drawings)
         scores = attribute_scores(scenes, [each[0].pixels for each in drawings])
         found[name] = scores | baselines(scenes[:ENOUGH], side)

@@ -7,7 +7,8 @@ from typing import Any
 
 from qkv.data.chorales import VOICES, Chorale, frame_of, is_midi, read_chorales, read_midi
 from qkv.data.documents import normalize_line_ends, read_documents
-from qkv.data.given import as_path, is_file, items_of, kind_name, texts_of
+from qkv.data.given import items_of, texts_of
+from qkv.data.python_rows import as_path, is_path, type_name
 from qkv.errors import DataError, InputError, InputTypeError, QkvError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
@@ -87,7 +88,7 @@ def evaluate_language_model(
     if has_text == has_music:
         raise OptionMessageError("give either {text} or {music}.")
     opened, name = open_to_evaluate(model, LanguageModel, running, display.warn)
-    if (opened.defaults.token_type == "notes") != has_music:
+    if (opened._defaults.token_type == "notes") != has_music:
         wanted = "{music}, because it is a music model" if has_text else "{text}, because it is a text model"
         raise OptionMessageError(f"{{name}} needs {wanted}.", name=name)
     if has_text:
@@ -104,7 +105,7 @@ def is_missing(given: Any) -> bool:
 
 def files_in(given: Any, name: str) -> list[Any]:
     """The paths, if these are files; otherwise none."""
-    if is_file(given):
+    if is_path(given):
         return [as_path(given)]
     if isinstance(given, tuple | list) and all(isinstance(each, os.PathLike) for each in given):
         return [as_path(each) for each in given]
@@ -125,7 +126,7 @@ def texts_in(given: Any) -> list[str]:
 def score_text(model: LanguageModel, texts: list[str], display: Display) -> LanguageModelReport:
     documents = [model.tokenizer.encode(text) for text in texts]
     with display.progress("reading", sum(map(len, documents))) as done:
-        nats = -sum(float(model.log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents)
+        nats = -sum(float(model._log_probabilities_of(ids, done).sum(dtype="float64")) for ids in documents)
     return LanguageModelReport(**TextLoss.of(texts, nats, sum(map(len, documents))).to_dict())
 
 
@@ -145,7 +146,7 @@ def frames_in(chorale: Any, where: str) -> Chorale:
     frames = []
     for place, frame in enumerate(items_of(chorale, where, "frames")):
         if isinstance(frame, str) or not hasattr(frame, "__iter__"):
-            raise InputTypeError(f"{where}[{place}] is {kind_name(frame)}; expected a list of pitches.")
+            raise InputTypeError(f"{where}[{place}] is {type_name(frame)}; expected a list of pitches.")
         try:
             frames.append(frame_of(list(frame), f"{where}[{place}]"))
         except DataError as error:
@@ -156,7 +157,7 @@ def frames_in(chorale: Any, where: str) -> Chorale:
 def score_music(model: LanguageModel, chorales: list[Chorale], display: Display) -> MusicReport:
     frames = sum(map(len, chorales))
     with display.progress("reading", VOICES * frames) as done:
-        nats = model.nats_of_music(chorales, done)
+        nats = model._nats_of_music(chorales, done)
     return MusicReport(
         chorales=len(chorales),
         frames=frames,

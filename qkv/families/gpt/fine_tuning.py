@@ -48,7 +48,7 @@ def fine_tune_task(
 
 def model_in(base: Path, *, music: bool) -> LanguageModel:
     found = load_for(base, "train gpt --fine-tune", LanguageModel)
-    if (found.defaults.token_type == "notes") != music:
+    if (found._defaults.token_type == "notes") != music:
         known = "text" if music else "music"
         raise QkvError(f"{base} is a model of {known}. Fine-tune it on {known}.")
     return found
@@ -83,7 +83,7 @@ class FineTuneGPTTask(Task[LanguageModel]):
         before, (train, valid) = self.before, self.parts
         model = GPT(with_dropout(before.model.config, self.settings.dropout))
         model.load_state_dict(before.model.state_dict())
-        product = LanguageModel(model, before.tokenizer, before.defaults)
+        product = LanguageModel(model, before.tokenizer, before._defaults)
         return Assembled(product=product, train=train, valid=valid)
 
     def finish(self, product: LanguageModel, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class GPTMapping:
         )
 
     def notes(self, product: LanguageModel) -> dict[str, Any]:
-        return {"pieces": product.defaults.token_type}
+        return {"pieces": product._defaults.token_type}
 
     def encode(self, product: LanguageModel, line: str) -> list[int] | None:
         tokenizer = product.tokenizer

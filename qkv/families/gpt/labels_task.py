@@ -177,7 +177,7 @@ def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Se
 
 def language_model_in(base: Path) -> LanguageModel:
     found = load_for(base, "train gpt --fine-tune", LanguageModel)
-    if found.defaults.token_type == "notes":
+    if found._defaults.token_type == "notes":
         raise QkvError(
             f"{base} is a music model, but labels need a text model: give a language model of text."
         )
@@ -223,7 +223,7 @@ class FineTuneTask(Task[GPTClassifier]):
         if self.settings.pretrained:
             model.gpt.load_state_dict(self.before.model.state_dict())
         defaults = ClassifierDefaults(
-            token_type=self.before.defaults.token_type,
+            token_type=self.before._defaults.token_type,
             form=labels.form,
             classes=labels.classes,
             scale=labels.scale,
@@ -233,7 +233,7 @@ class FineTuneTask(Task[GPTClassifier]):
         return GPTClassifier(model, tokenizer, defaults)
 
     def data(self, product: GPTClassifier, examples: Examples, *, shuffled: bool) -> ExampleData:
-        readings = [product.readings(texts) for texts in examples.inputs]
+        readings = [product._readings(texts) for texts in examples.inputs]
         answers: Sequence[float] = examples.answers
         if self.labels.numbers:
             middle, spread = self.labels.scale
@@ -243,7 +243,7 @@ class FineTuneTask(Task[GPTClassifier]):
     def assemble(self, folder: Path) -> Assembled[GPTClassifier]:
         before = self.before
         path = folder / TOKENIZER_FILE
-        product = self.product(tokenizer_for(before.defaults.token_type, path, before.model.config))
+        product = self.product(tokenizer_for(before._defaults.token_type, path, before.model.config))
         return Assembled(
             product=product,
             train=self.data(product, self.labels.train, shuffled=True),

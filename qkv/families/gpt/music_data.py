@@ -56,7 +56,7 @@ class MusicParts:
         parts = {"validation": self.music.valid, "test": self.music.test}
         for name, chorales in parts.items():
             if chorales:
-                nats, frames = product.nats_of_music(chorales), sum(map(len, chorales))
+                nats, frames = product._nats_of_music(chorales), sum(map(len, chorales))
                 found[f"{name}, negative log-likelihood"] = (
                     f"{nats / frames:.4f} per frame, {nats / frames / 4:.4f} per note, {frames:,} frames"
                 )

@@ -5,8 +5,8 @@ The fields are the flags of `qkv generate` and the keyword arguments of `Languag
 
 from dataclasses import dataclass
 
-from qkv.decoding.sampling_options import Sampling
-from qkv.errors import OptionError, check_rules
+from qkv.decoding.sampling_options import Sampling, sampling_rules
+from qkv.errors import check_rules
 
 MOST_TOKENS = 1_000_000_000
 LARGEST_SEED = 10**18  # torch's limit has 18 digits
@@ -14,7 +14,14 @@ LARGEST_SEED = 10**18  # torch's limit has 18 digits
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions:
-    """How text or music is generated."""
+    """How text or music is generated.
+
+    Example:
+        >>> options = qkv.GenerationOptions(max_new_tokens=5, temperature=0)
+        >>> model = qkv.load("runs/gpt")
+        >>> model.generate("one", options) == model.generate("one", max_new_tokens=5, temperature=0)
+        True
+    """
 
     max_new_tokens: int = 200
     """Most tokens to generate. In music, four tokens are a sixteenth note."""
@@ -42,15 +49,17 @@ class GenerationOptions:
                     "must be 0 or more; 0 always takes the likeliest token",
                     self.temperature >= 0,
                 ),
+                *sampling_rules(
+                    self.temperature if self.temperature > 0 else 1.0, self.top_k, self.top_p, self.min_p
+                ),
             ]
         )
-        try:
-            _ = self.sampling
-        except ValueError as error:
-            raise OptionError(("temperature, top_k, top_p, min_p", f"cannot be used: {error}")) from None
 
     @property
     def sampling(self) -> Sampling:
         """With temperature 0 nothing is sampled, but the other options are checked."""
         temperature = self.temperature or 1.0
         return Sampling(temperature=temperature, top_k=self.top_k, top_p=self.top_p, min_p=self.min_p)
+
+
+DEFAULTS = GenerationOptions()

@@ -1,27 +1,31 @@
 """Generate text or music from a prompt, and score texts."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
+from qkv.data.chorales import read_midi, write_midi
 from qkv.data.windows import Window, sliding_windows, stream_of
 from qkv.decoding.arrays import NUMPY, arrays_for, is_finite
 from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.errors import QkvError
+from qkv.errors import DataError, InputError, InputTypeError, ModelError
 from qkv.families.gpt.config import GPTConfig
-from qkv.families.gpt.options import GenerationOptions
+from qkv.families.gpt.options import DEFAULTS, GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
+from qkv.runtime.inputs import Column, Done, check_text, in_thread, texts_for
+from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
+from qkv.signatures import replace_options, with_options
 from qkv.text.characters import CharacterTokenizer
 from qkv.text.notes import VOICES, Frame, Notes
 from qkv.text.published_bpe import PublishedBPE
@@ -36,6 +40,7 @@ TOKENIZERS: dict[TokenType, type[Tokenizer]] = {
     "published": PublishedBPE,
 }
 TOKENS_AT_ONCE = 4_096  # tokens scored in one batch
+PROMPTS = texts_for("generate", argument="prompts", one="prompt", at_once=1)
 SCORES_AT_ONCE = 2**24  # logits in one batch: fewer tokens if the vocabulary is large
 
 
@@ -50,15 +55,24 @@ class LanguageModelDefaults:
     """What a token stands for."""
 
 
-class LanguageModel:
-    """A language model with its vocabulary.
+class LanguageModel(Model):
+    """A language model (GPT) with its vocabulary: it continues texts, or music.
 
-    Args:
-        runner: What computes the model: the compiled engine, NumPy, or a torch model.
-        tokenizer: Its vocabulary.
-        defaults: Whatever else the model was saved with.
-        network: Config and weights of the model; not needed if the runner is a torch model.
+    Open one with `qkv.load` or `LanguageModel.load`.
+
+    Example:
+        >>> model = qkv.load("runs/gpt")
+        >>> model
+        LanguageModel(subwords, vocabulary 291, context 80)
+        >>> model.generate("one two", max_new_tokens=5, seed=3) == model.generate("one two", max_new_tokens=5, seed=3)
+        True
     """
+
+    _what = "a GPT"
+    _does = ("generate", "stream", "compose", "choose", "log_probabilities")
+
+    tokenizer: Tokenizer
+    """The vocabulary: `encode(text)` gives token ids, `decode(ids)` gives text."""
 
     def __init__(
         self,
@@ -67,24 +81,23 @@ class LanguageModel:
         defaults: LanguageModelDefaults,
         network: Network[GPTConfig, Any] | None = None,
     ):
-        self.runner, self.tokenizer, self.defaults = runner, tokenizer, defaults
-        self.network = Network.of(runner) if network is None else network
+        """Models are opened with `qkv.load`; this is for code that builds them.
 
-    def __repr__(self) -> str:
+        Args:
+            runner: What computes the model: the compiled engine, NumPy, or a torch model.
+            tokenizer: Its vocabulary.
+            defaults: Whatever else the model was saved with.
+            network: Config and weights of the model; not needed if the runner is a torch model.
+        """
+        self._runner, self.tokenizer, self._defaults = runner, tokenizer, defaults
+        self._network = Network.of(runner) if network is None else network
+
+    def _summary(self) -> str:
         config = self.config
-        return f"LanguageModel({self.defaults.token_type}, vocabulary {config.vocab_size:,}, context {config.max_length:,})"
-
-    @property
-    def config(self) -> GPTConfig:
-        return self.network.config
-
-    @property
-    def model(self) -> Any:
-        """The same model in torch, for training, tracing and exporting."""
-        return self.network.model
+        return f"{self._defaults.token_type}, vocabulary {config.vocab_size:,}, context {config.max_length:,}"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(LanguageModelDefaults, config, f"{where}/config.json")
@@ -92,92 +105,215 @@ class LanguageModel:
         network = network_of(bundle, architecture, build_gpt)
         return cls(open_generator(network, running, warn), tokenizer, defaults, network)
 
-    def running(self, running: Running, warn: Warn = silent) -> "LanguageModel":
+    def _running(self, running: Running, warn: Warn = silent) -> "LanguageModel":
         """The same model with its current weights on another engine, device or number format."""
-        runner = open_generator(self.network, running, warn)
-        return LanguageModel(runner, self.tokenizer, self.defaults, self.network)
+        runner = open_generator(self._network, running, warn)
+        return LanguageModel(runner, self.tokenizer, self._defaults, self._network)
 
-    def facts(self) -> dict[str, str]:
-        """What it is, for `qkv info`."""
-        facts = facts_of_gpt(self.config, self.defaults.token_type)
-        return {"kind": "gpt, a language model", "parameters": f"{self.network.parameters:,}", **facts}
+    def info(self) -> dict[str, str]:
+        facts = facts_of_gpt(self.config, self._defaults.token_type)
+        return {"kind": "gpt, a language model", "parameters": f"{self._network.parameters:,}", **facts}
 
-    def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
-        save_bundle(folder, "gpt", config, self.network.weights, {TOKENIZER_FILE: self.tokenizer.text()})
+    def save(self, folder: str | Path) -> None:
+        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        files = {TOKENIZER_FILE: self.tokenizer.text()}
+        save_bundle(Path(folder), "gpt", config, self._network.weights, files)
 
     # Generating ------------------------------------------------------------------------------------------
 
-    def generate(self, prompt: str = "", generation: GenerationOptions = GenerationOptions()) -> str:  # noqa: B008
-        """The continuation of a prompt, without the prompt itself."""
-        return "".join(self.stream(prompt, generation))
+    @overload
+    def generate(self, prompts: str = ..., options: GenerationOptions = ..., **keywords: Any) -> str: ...
 
+    @overload
+    def generate(
+        self, prompts: Iterator[str], options: GenerationOptions = ..., **keywords: Any
+    ) -> Iterator[str]: ...
+
+    @overload
+    def generate(self, prompts: Column, options: GenerationOptions = ..., **keywords: Any) -> list[str]: ...
+
+    @with_options(GenerationOptions)
+    def generate(
+        self,
+        prompts: str | Iterator[str] | Column = "",
+        options: GenerationOptions = DEFAULTS,
+        *,
+        done: Done | None = None,
+        **keywords: Any,
+    ) -> Any:
+        """Continue one prompt or many.
+
+        Args:
+            prompts: A prompt, a list of prompts (also an array, a Series or a column), or an iterator of prompts. Without one,
+                the model begins a new document.
+            options: Options as an object. Keywords replace its fields.
+            done: Called with 1 after every part of a text, for progress.
+
+        Returns:
+            The continuation without the prompt; a list for many prompts, a lazy iterator for an iterator.
+
+        Example:
+            >>> model = qkv.load("runs/gpt")
+            >>> text = model.generate("one two", max_new_tokens=8, temperature=0)
+            >>> model.generate(["one two", "three"], max_new_tokens=8, temperature=0)[0] == text
+            True
+        """
+        generation = options_from(options, keywords)
+
+        def one(prompt: str) -> str:
+            parts = []
+            for part in self._stream(prompt, generation, silent):
+                parts.append(part)
+                if done is not None:
+                    done(1)
+            return "".join(parts)
+
+        return PROMPTS.apply(prompts, lambda several: list(map(one, several)))
+
+    @with_options(GenerationOptions)
+    async def agenerate(
+        self,
+        prompts: str | Column = "",
+        options: GenerationOptions = DEFAULTS,
+        *,
+        done: Done | None = None,
+        **keywords: Any,
+    ) -> Any:
+        """Like `generate`, for asyncio: other tasks run while it works.
+
+        Args:
+            prompts: A prompt or a list of prompts.
+            options: Options as an object. Keywords replace its fields.
+            done: Called with 1 after every part of a text, in another thread.
+
+        Returns:
+            What `generate` returns. If the task is cancelled, the work ends at the next token.
+
+        Example:
+            >>> model = qkv.load("runs/gpt")
+            >>> asyncio.run(model.agenerate("one", max_new_tokens=4)) == model.generate("one", max_new_tokens=4)
+            True
+        """
+        generate: Any = self.generate
+        return await in_thread(lambda report: generate(prompts, options, done=report, **keywords), done)
+
+    @with_options(GenerationOptions)
     def stream(
         self,
         prompt: str = "",
-        generation: GenerationOptions = GenerationOptions(),  # noqa: B008
+        options: GenerationOptions = DEFAULTS,
         slides: Callable[[], None] = silent,
+        **keywords: Any,
     ) -> Iterator[str]:
-        """Yield the text as it is generated. `slides` is called once, when the beginning no longer fits the context.
+        """Continue a prompt, part by part as it is generated.
 
         It ends after `max_new_tokens`, before `stop`, or when the model ends the document. A text longer than the
         context is read in a sliding window: when it is full, its older half is dropped.
+
+        Args:
+            prompt: The text to continue.
+            options: Options as an object. Keywords replace its fields.
+            slides: Called once, when the beginning no longer fits the context.
+
+        Returns:
+            An iterator of the parts of the continuation.
+
+        Example:
+            >>> model = qkv.load("runs/gpt")
+            >>> "".join(model.stream("one", max_new_tokens=4)) == model.generate("one", max_new_tokens=4)
+            True
         """
+        check_text("stream", "prompt", prompt)
+        return self._stream(prompt, options_from(options, keywords), slides)
+
+    def _stream(
+        self, prompt: str, generation: GenerationOptions, slides: Callable[[], None]
+    ) -> Iterator[str]:
         known = self.tokenizer.token_bytes
-        ids = self.stream_ids(self.encode(prompt), generation, slides)
+        ids = self._stream_ids(self._encode(prompt), generation, slides)
         said = stop_at(decode_stream(known[token] for token in ids), generation.stop)
         return prepend(self.tokenizer.separator_after(prompt), said)
 
-    def encode(self, text: str) -> list[int]:
+    def _encode(self, text: str) -> list[int]:
         """Token ids. A music model rejects text, because `Notes` would encode it as nothing."""
-        if self.defaults.token_type == "notes":
-            raise QkvError("this model makes music, not text: use `compose` or `nats_of_music`.")
+        if self._defaults.token_type == "notes":
+            raise InputError("this model makes music, not text: use compose().")
         return self.tokenizer.encode(text)
 
+    @with_options(GenerationOptions, without=["stop"])
     def compose(
         self,
-        beginning: Sequence[Frame] = (),
-        generation: GenerationOptions = GenerationOptions(),  # noqa: B008
+        beginning: Sequence[Frame] | str | Path = (),
+        options: GenerationOptions = DEFAULTS,
         slides: Callable[[], None] = silent,
-        done: Callable[[int], None] = silent,
+        done: Done = silent,
+        *,
+        output: str | Path | None = None,
+        **keywords: Any,
     ) -> list[Frame]:
-        """Continue these frames of music."""
-        notes = self.notes()
-        found = notes.encode_frames(beginning)
-        for token in self.stream_ids(list(found), generation, slides):
+        """Compose music, for a model that was trained on music.
+
+        Args:
+            beginning: A MIDI file to continue, or frames of four notes.
+            options: Options as an object. Keywords replace its fields.
+            slides: Called once, when the beginning no longer fits the context.
+            done: Called with 1 after every token, for progress.
+            output: A MIDI file to write.
+
+        Returns:
+            The music with its beginning: a frame for each sixteenth note.
+
+        Example:
+            >>> qkv.load("runs/gpt").compose()
+            Traceback (most recent call last):
+            ...
+            qkv.errors.InputError: this model generates text, not music.
+        """
+        notes = self._notes()
+        if output is not None and (Path(output).is_dir() or not Path(output).parent.is_dir()):
+            raise DataError(f"{output} cannot be written: give a file in a folder that exists.")
+        generation = options_from(options, keywords)
+        first = read_midi(Path(beginning)) if isinstance(beginning, str | Path) else beginning
+        found = notes.encode_frames(first)
+        for token in self._stream_ids(list(found), generation, slides):
             found.append(token)
             done(1)
-        return notes.decode_frames(found)
+        frames = notes.decode_frames(found)
+        if output is not None:
+            if not frames:
+                raise InputError("no note was generated: max_new_tokens must be at least 4.")
+            write_midi(Path(output), frames)
+        return frames
 
-    def notes(self) -> Notes:
+    def _notes(self) -> Notes:
         if not isinstance(self.tokenizer, Notes):
-            raise QkvError("this model generates text, not music.")
+            raise InputError("this model generates text, not music.")
         return self.tokenizer
 
-    def stream_ids(
+    def _stream_ids(
         self, prompt: list[int], generation: GenerationOptions, slides: Callable[[], None]
     ) -> Iterator[int]:
         """Without a prompt, start a new document: read the end of the one before."""
-        end, arrays = self.config.end, arrays_for(self.runner.device)
+        end, arrays = self.config.end, arrays_for(self._runner.device)
         read = arrays.asarray([prompt or [end]])  # (1, T)
         limits = arrays.asarray([generation.max_new_tokens])
-        step = self.runner.begin()
+        step = self._runner.begin()
         if read.shape[1] > 1:
             step(read[:, :-1])
         greedy = generation.temperature == 0
         choose = likeliest if greedy else Draw(generation.sampling, [generation.seed], limits)
         told = False
-        for stride in walk(step, read[:, -1], end, limits, choose, [self.turns(len(prompt))]):
+        for stride in walk(step, read[:, -1], end, limits, choose, [self._turns(len(prompt))]):
             if step.slid and not told:
                 told = True
                 slides()
             token = int(stride.ids[0])
             if not is_finite(stride.scores).all():
-                raise QkvError("the model's scores are not finite: its weights are broken. Train it again.")
+                raise ModelError("the model's scores are not finite: its weights are broken. Train it again.")
             if token != end:
                 yield token
 
-    def turns(self, before: int) -> TakeTurns:
+    def _turns(self, before: int) -> TakeTurns:
         """Tokens allowed next: any but the special ones in text; in music those of the voice whose turn it is."""
         vocab, end = self.config.vocab_size, self.config.end
         if isinstance(self.tokenizer, Notes):
@@ -191,56 +327,92 @@ class LanguageModel:
     # Scoring ---------------------------------------------------------------------------------------
 
     def log_probabilities(self, text: str, done: Callable[[int], None] = silent) -> NDArray[np.float32]:
-        """Log-probability of every token of a text, read as a document of its own."""
-        return self.log_probabilities_of(self.encode(text), done)
+        """Log-probability of every token of a text, read as a document of its own.
 
-    def log_probabilities_of(
+        Args:
+            text: What to score.
+            done: Called with the number of tokens that were newly scored, for progress.
+
+        Returns:
+            An array with a number for each token of the text.
+
+        Example:
+            >>> model = qkv.load("runs/gpt")
+            >>> len(model.log_probabilities("one two three")) == len(model.tokenizer.encode("one two three"))
+            True
+        """
+        check_text("log_probabilities", "text", text)
+        return self._log_probabilities_of(self._encode(text), done)
+
+    def _log_probabilities_of(
         self, ids: Sequence[int], done: Callable[[int], None] = silent
     ) -> NDArray[np.float32]:
         """Log-probability of each token given those before it, in the windows that `generate` uses. (N)"""
         config = self.config
         stream = stream_of([ids], config.end)[:-1]  # the end of the text is not scored
         if len(stream) < 2:
-            raise QkvError("a text without tokens has no likelihood. Give some text.")
+            raise InputError("a text without tokens has no likelihood. Give some text.")
         windows = list(sliding_windows(len(stream), config.max_length))
         at_once = max(1, min(TOKENS_AT_ONCE, SCORES_AT_ONCE // config.vocab_size) // config.max_length)
         found = []
         for start in range(0, len(windows), at_once):
             part = windows[start : start + at_once]
-            own = self.log_probabilities_in(stream, [window for window, _ in part])
+            own = self._log_probabilities_in(stream, [window for window, _ in part])
             for row, ((first, last), counted) in zip(own, part, strict=True):
                 found.append(row[last - first - counted : last - first])
                 done(counted)
         return np.concatenate(found)
 
-    def log_probabilities_in(
+    def _log_probabilities_in(
         self, stream: NDArray[np.int64], windows: Sequence[Window]
     ) -> NDArray[np.float32]:
         """Log-probability of the token after each position of some windows; the rest of a row has no meaning. (B, T)"""
         ids = np.zeros((len(windows), 1 + max(last - first for first, last in windows)), np.int64)
         for row, (first, last) in zip(ids, windows, strict=True):
             row[: last + 1 - first] = stream[first : last + 1]
-        logits = self.runner.logits(ids[:, :-1])  # (B, T, V)
+        logits = self._runner.logits(ids[:, :-1])  # (B, T, V)
         scores = NUMPY.log_softmax(logits.reshape(-1, logits.shape[-1]))  # (B · T, V)
         found: NDArray[np.float32] = scores[np.arange(len(scores)), ids[:, 1:].reshape(-1)]
         return found.reshape(len(windows), -1)
 
-    def nats_of_music(self, pieces: Sequence[Sequence[Frame]], done: Callable[[int], None] = silent) -> float:
+    def _nats_of_music(
+        self, pieces: Sequence[Sequence[Frame]], done: Callable[[int], None] = silent
+    ) -> float:
         """The negative log-likelihood of all notes, summed over all pieces."""
-        notes = self.notes()
-        each = [self.log_probabilities_of(notes.encode_frames(frames), done) for frames in pieces]
+        notes = self._notes()
+        each = [self._log_probabilities_of(notes.encode_frames(frames), done) for frames in pieces]
         return -sum(float(part.sum(dtype=np.float64)) for part in each)
 
     def choose(self, prompt: str, choices: Sequence[str]) -> list[float]:
-        """Log-probability of each continuation of a prompt, for zero-shot tasks."""
+        """Log-probability of each continuation of a prompt, for zero-shot tasks.
+
+        Args:
+            prompt: The beginning of a text.
+            choices: Continuations.
+
+        Returns:
+            A number for each continuation; the largest belongs to the likeliest.
+
+        Example:
+            >>> scores = qkv.load("runs/gpt").choose("one two", [" three", " nine"])
+            >>> len(scores)
+            2
+        """
+        check_text("choose", "prompt", prompt)
         if not choices or not all(choices):
-            raise QkvError("give at least one continuation; none may be empty.")
-        before = self.encode(prompt)
+            raise InputError("give at least one continuation; none may be empty.")
+        before = self._encode(prompt)
         scores = []
         for choice in choices:
-            own = self.encode(choice)
-            scores.append(float(self.log_probabilities_of([*before, *own])[-len(own) :].sum()))
+            own = self._encode(choice)
+            scores.append(float(self._log_probabilities_of([*before, *own])[-len(own) :].sum()))
         return scores
+
+
+def options_from(options: GenerationOptions, keywords: Mapping[str, Any]) -> GenerationOptions:
+    if not isinstance(options, GenerationOptions):
+        raise InputTypeError(f"options must be GenerationOptions, not {type(options).__name__}.")
+    return replace_options(options, keywords)
 
 
 def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer:
@@ -248,7 +420,7 @@ def tokenizer_for(pieces: TokenType, path: Path, config: GPTConfig) -> Tokenizer
     if isinstance(tokenizer, PublishedBPE):
         tokenizer.end = config.end
     if len(tokenizer) != vocab:
-        raise QkvError(
+        raise ModelError(
             f"{path.parent}: the tokenizer has {len(tokenizer)} tokens and the model {vocab}: these files do not "
             "belong together."
         )

@@ -150,7 +150,7 @@ def make_report(
 
 def write_report(out: Path, product: LanguageModel, report: Mapping[str, Any]) -> None:
     """Write the report and the model card."""
-    music = product.defaults.token_type == "notes"
+    music = product._defaults.token_type == "notes"
     usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
     save_report(out, report, model_card(title, usage, report))

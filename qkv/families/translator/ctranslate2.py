@@ -155,16 +155,16 @@ def translate_with_both(
 
 def requests_for(product: Translator, lines: Sequence[str]) -> tuple[list[Request], list[int]]:
     """The request for each line, and the most tokens of its translation."""
-    requests = [Request(source=product.tokenizer.encode(line)[: product.limit]) for line in lines]
-    searcher = product.texts.searcher(TranslationOptions())
+    requests = [Request(source=product.tokenizer.encode(line)[: product._pipeline.limit]) for line in lines]
+    searcher = product._pipeline.texts.searcher(TranslationOptions())
     return requests, [searcher.limit(request) for request in requests]
 
 
 def translate_greedily(product: Translator, lines: Sequence[str]) -> list[str]:
     """Plain greedy decoding, as in other libraries: without guarantees and retries."""
     requests, _ = requests_for(product, lines)
-    found = product.texts.searcher(TranslationOptions()).find(
-        requests, product.texts.search(TranslationOptions(beam_size=1)), lambda count: None
+    found = product._pipeline.texts.searcher(TranslationOptions()).find(
+        requests, product._pipeline.texts.search(TranslationOptions(beam_size=1)), lambda count: None
     )
     return [product.tokenizer.decode(best.ids) for best, *_ in found]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import check_new_file, write_file
-from qkv.data.given import as_path, is_file
+from qkv.data.python_rows import as_path, is_path
 from qkv.errors import InputError, QkvError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluation import Evaluation, evaluate, merge_same_sources, steps_of
@@ -110,7 +110,7 @@ EVALUATOR = Evaluator(options=TranslationEvaluation, evaluate=evaluate_translati
 def check_options(model: Any, options: TranslationEvaluation) -> None:
     """Reject what would fail after minutes of work, or overwrite files."""
     systems = [each for each in (model, options.against) if each is not None]
-    for path in (as_path(each) for each in systems if is_file(each)):
+    for path in (as_path(each) for each in systems if is_path(each)):
         if not path.exists():
             raise QkvError(
                 f"there is no folder or file {path}: give a model from `qkv train` or `qkv demo`, or a file of "
@@ -126,7 +126,7 @@ def check_options(model: Any, options: TranslationEvaluation) -> None:
         raise OptionMessageError("{merge} needs {source} or {pairs}.")
     models = [each for each in systems if is_model(each)]
     if not models and (options.beam_size is not None or options.length_penalty is not None):
-        what = f"{model} is a file of translations" if is_file(model) else "translations were given"
+        what = f"{model} is a file of translations" if is_path(model) else "translations were given"
         raise OptionMessageError(
             "{what}: leave out {beam_size} and {length_penalty}, which are for models.", what=what
         )
@@ -143,14 +143,14 @@ def is_missing(reference: Any) -> bool:
 
 
 def is_model(given: Any) -> bool:
-    return isinstance(given, Translator) or (is_file(given) and as_path(given).is_dir())
+    return isinstance(given, Translator) or (is_path(given) and as_path(given).is_dir())
 
 
 def check_output(model: Any, options: TranslationEvaluation, output: Path) -> None:
     references: Any = options.reference
     several = references if isinstance(references, tuple | list) else [references]
     given = [model, options.source, options.pairs, options.against]
-    files = [as_path(each) for each in given if is_file(each)]
+    files = [as_path(each) for each in given if is_path(each)]
     files += [as_path(each) for each in several if isinstance(each, os.PathLike)]
     if any(path.resolve() == output.resolve() for path in files):
         raise OptionMessageError("{output} would overwrite the input {path}: give another name.", path=output)
@@ -160,7 +160,7 @@ def check_output(model: Any, options: TranslationEvaluation, output: Path) -> No
 def read_test_set(options: TranslationEvaluation, systems: list[System]) -> TestSet:
     if options.pairs is not None:
         models = [each.translator for each in systems if each.translator is not None]
-        known = models[0].defaults.languages.named() if models else (None, None)
+        known = models[0]._defaults.languages.named() if models else (None, None)
         return TestSet.of_pairs(
             options.pairs, options.source_language or known[0], options.target_language or known[1]
         )

@@ -99,9 +99,9 @@ class FineTuneTranslatorTask(Task[Translator]):
         model = build(with_regularization(before.model.config, settings.dropout, settings.label_smoothing))
         model.load_state_dict(before.model.state_dict())
         defaults = replace(
-            before.defaults,
-            languages=complete_languages(self.corpus.languages, before.defaults.languages),
-            max_source_length=max(before.defaults.max_source_length, *map(len, train.sources)),
+            before._defaults,
+            languages=complete_languages(self.corpus.languages, before._defaults.languages),
+            max_source_length=max(before._defaults.max_source_length, *map(len, train.sources)),
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
@@ -109,7 +109,7 @@ class FineTuneTranslatorTask(Task[Translator]):
         corpus = self.corpus
         seen = both_seen(read_seen(self.base), seen_in(corpus.train.source, corpus.train.target))
         report = evaluate_run(product, corpus, self.settings, self.scorer, run, chosen, seen)
-        report["languages"] = asdict(product.defaults.languages)
+        report["languages"] = asdict(product._defaults.languages)
         report["data"]["origin"] += f", on top of {self.base.name}"
         loss = loss_on(self.before.model, run.valid)
         report["fine_tuned"] = {"from": self.base.name, "validation_loss_before": round(loss, 4)}

@@ -124,8 +124,8 @@ class MarianMapping:
             generation={
                 **ids,
                 "max_length": config.max_length,
-                "num_beams": product.defaults.beam_size,
-                "length_penalty": product.defaults.length_penalty,
+                "num_beams": product._defaults.beam_size,
+                "length_penalty": product._defaults.length_penalty,
                 **exclude_padding(config),
             },
         )
@@ -189,7 +189,7 @@ class MarianMapping:
         tokenizer = product.tokenizer
         language = tokenizer.language if isinstance(tokenizer, MarianTokenizer) else None
         return {
-            "defaults": to_dict(product.defaults),
+            "defaults": to_dict(product._defaults),
             **({} if language is None else {"language": language}),
         }
 

@@ -5,14 +5,12 @@ option is a field here, with its docstring and its check, and a rule in decoding
 search passes every option that it does not know to the general search (see `plain_search`).
 """
 
-import difflib
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
-from qkv.decoding.sampling_options import Sampling
-from qkv.errors import OptionError, QkvError, check_rules
+from qkv.decoding.sampling_options import Sampling, sampling_rules
+from qkv.errors import InputError, OptionError, check_rules
 from qkv.flags import Flag
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
@@ -64,10 +62,7 @@ class TranslationOptions(Sampling):
     """Also report word alignments: 0-0 1-2 …"""
 
     def __post_init__(self) -> None:
-        try:
-            super().__post_init__()
-        except ValueError as error:
-            raise QkvError(f"{error}.") from None
+        check_rules(sampling_rules(self.temperature, self.top_k, self.top_p, self.min_p))
         check_search(self)
         check_sampling(self)
         check_phrases(self)
@@ -110,25 +105,45 @@ def check_sampling(options: TranslationOptions) -> None:
 
 def check_phrases(options: TranslationOptions) -> None:
     if not all(map(str.strip, options.contain)) or not all(options.avoid):
-        raise QkvError("a phrase to contain or to avoid must not be empty.")
+        raise InputError("a phrase to contain or to avoid must not be empty.")
     for avoided in options.avoid:
         if avoided in options.prefix:
-            raise QkvError(f"a translation cannot begin with '{options.prefix}' and avoid '{avoided}'.")
+            raise InputError(f"a translation cannot begin with {options.prefix!r} and avoid {avoided!r}.")
         for phrase in options.contain:
             if avoided in f" {phrase}":  # a phrase follows a space
-                raise QkvError(f"a translation cannot contain {phrase!r} and avoid {avoided!r}.")
+                raise InputError(f"a translation cannot contain {phrase!r} and avoid {avoided!r}.")
 
 
-def with_keywords(options: TranslationOptions, changes: Mapping[str, Any]) -> TranslationOptions:
-    """Replace options by name. `beam` is short for `beam_size`."""
-    known = [each.name for each in fields(options)]
-    changes = {"beam_size" if name == "beam" else name: value for name, value in changes.items()}
-    for name in changes:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}."
-            raise TypeError(f"unknown translation option '{name}'; {hint}")
-    return replace(options, **changes) if changes else options
+@dataclass(frozen=True, kw_only=True)
+class ConfidenceOptions:
+    """What happens to translations that are probably bad."""
+
+    min_confidence: float | None = None
+    """Mark translations whose probability of being good is lower than this."""
+    withhold: bool = False
+    """Give an empty text instead of a translation below the minimum confidence."""
+
+    def __post_init__(self) -> None:
+        least = self.min_confidence
+        check_rules(
+            [
+                ("min_confidence", "must be in [0, 1]", least is None or 0 <= least <= 1),
+                ("withhold", "needs a minimum confidence", not self.withhold or least is not None),
+            ]
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineOptions:
+    """What is written for each line of a file."""
+
+    scores: bool = False
+    """After each translation write a tab, its log-probability, a tab, and the probability that it is good. The latter is
+    empty for copied lines and for models without calibration. Tabs in the translation become spaces."""
+    json: bool = False
+    """Write one JSON object per line, with scores, words and alignments."""
 
 
 DEFAULTS = TranslationOptions()
+ANY_CONFIDENCE = ConfidenceOptions()
+PLAIN_LINES = LineOptions()

@@ -1,67 +1,60 @@
 """Translator: text in, text out."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import Any, Literal, Self, overload
 
-from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
-from qkv.core.translation import CrossHeads, TranslationConfig, TranslationRunner
-from qkv.errors import QkvError
-from qkv.families.translator.aligner import Aligner
+from qkv.core.translation import TranslationConfig, TranslationRunner
+from qkv.errors import InputTypeError, ModelError
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
-from qkv.families.translator.guarantees.attempts import Attempt
-from qkv.families.translator.guarantees.avoidance import avoiding, cannot_avoid, check_copied
-from qkv.families.translator.guarantees.job import Reading
-from qkv.families.translator.guarantees.retry import Retry
-from qkv.families.translator.options import DEFAULTS, TranslationOptions, with_keywords
-from qkv.families.translator.runner import build_translator, open_translator
-from qkv.families.translator.search import Request
-from qkv.families.translator.segments import (
-    Segment,
-    copy_of,
-    has_letters,
-    is_for_translation,
-    resolve_language,
-    segments_of,
-    split_request,
+from qkv.families.translator.lines import LineTranslation
+from qkv.families.translator.options import (
+    ANY_CONFIDENCE,
+    DEFAULTS,
+    PLAIN_LINES,
+    ConfidenceOptions,
+    LineOptions,
+    TranslationOptions,
 )
-from qkv.families.translator.text_search import HALF, TextSearch
-from qkv.families.translator.translations import Links, Translation, distinct, surrounded, together
+from qkv.families.translator.pipeline import Done, Pipeline
+from qkv.families.translator.runner import build_translator, open_translator
+from qkv.families.translator.translations import UNSURE, Links, Translation, judged
+from qkv.runtime.inputs import Column, check_text, in_thread, texts_for
+from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
+from qkv.signatures import split_options, with_options
+from qkv.text.glossary import Glossary
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
-from qkv.text.words import WORDS_AND_MARKS
 
-if TYPE_CHECKING:
-    import numpy as np
-
-MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 GREEDY = TranslationOptions(beam_size=1)
-Done = Callable[[int], None]
+TEXTS = texts_for("translate")
+Shown = str | Translation
+"""A translation as `translate` returns it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttentionMap:
-    """Attention of each output token on each source token, for every block and head."""
-
-    source: list[str]
-    target: list[str]
-    weights: "np.ndarray"  # (blocks, H, T, S)
-
-
-class Translator:
+class Translator(Model):
     """A translation model with its vocabulary.
 
-    Args:
-        runner: What computes the model: the compiled engine, NumPy, or a torch model.
-        tokenizer: Its vocabulary.
-        defaults: Languages, beam size and whatever else the model was saved with.
-        others: More runners of the same vocabulary, for an ensemble.
-        network: Config and weights of the model; not needed if the runner is a torch model.
+    Open one with `qkv.load` or `Translator.load`.
+
+    Example:
+        >>> translator = qkv.load("runs/en-de")
+        >>> translator
+        Translator(en → de, 268 tokens)
+        >>> len(translator.translate(["one two three", "four"]))
+        2
     """
+
+    _what = "a translator"
+    _does = ("translate", "translate_file", "stream", "alternatives", "align")
+
+    tokenizer: Vocabulary
+    """The vocabulary: `encode(text)` gives token ids, `decode(ids)` gives text."""
 
     def __init__(
         self,
@@ -71,319 +64,447 @@ class Translator:
         others: Sequence["Translator"] = (),
         network: Network[TranslationConfig, Any] | None = None,
     ):
+        """Models are opened with `qkv.load`; this is for code that builds them.
+
+        Args:
+            runner: What computes the model: the compiled engine, NumPy, or a torch model.
+            tokenizer: Its vocabulary.
+            defaults: Languages, beam size and whatever else the model was saved with.
+            others: More models of the same vocabulary, for an ensemble.
+            network: Config and weights of the model; not needed if the runner is a torch model.
+        """
         if defaults.aligner is not None:
             defaults.aligner.check(runner.config)
-        self.runner, self.tokenizer, self.defaults = runner, tokenizer, defaults
-        self.others = tuple(others)
-        self.network = Network.of(runner) if network is None else network
+        self._runner, self.tokenizer, self._defaults = runner, tokenizer, defaults
+        self._others = tuple(others)
+        self._network = Network.of(runner) if network is None else network
 
     @property
-    def model(self) -> Any:
-        """The same model in torch, for training, tracing and exporting."""
-        return self.network.model
+    def _pipeline(self) -> Pipeline:
+        runners = [self._runner, *(each._runner for each in self._others)]
+        return Pipeline(runners, self.tokenizer, self._defaults)
 
-    @property
-    def runners(self) -> list[TranslationRunner]:
-        return [self.runner, *(each.runner for each in self.others)]
-
-    def __repr__(self) -> str:
-        languages = self.defaults.languages
-        return f"Translator({languages.source} → {languages.target}, {len(self.tokenizer):,} tokens)"
+    def _summary(self) -> str:
+        languages = self._defaults.languages
+        return f"{languages.source} → {languages.target}, {len(self.tokenizer):,} tokens"
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
         architecture = config_from(kind, values, f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
         tokenizer = load_vocabulary(where / TOKENIZER_FILE)
         if len(tokenizer) != architecture.vocab_size:
-            raise QkvError(
+            raise ModelError(
                 f"{where}: the tokenizer has {len(tokenizer)} tokens, but the model has {architecture.vocab_size}. "
                 "These files do not belong together."
             )
         network = network_of(bundle, architecture, build_translator)
         return cls(open_translator(network, running, warn), tokenizer, defaults, network=network)
 
-    def facts(self) -> dict[str, str]:
-        """What `qkv info` shows."""
-        config, defaults = self.network.config, self.defaults
+    def info(self) -> dict[str, str]:
+        config, defaults = self._network.config, self._defaults
         return {
             "kind": f"translator, {defaults.languages.source} → {defaults.languages.target}",
-            "parameters": f"{self.network.parameters:,}",
+            "parameters": f"{self._network.parameters:,}",
             "vocabulary": f"{config.vocab_size:,} tokens",
             **config.facts(),
-            "longest source": f"{self.limit:,} tokens; longer text is translated in segments",
+            "longest source": f"{self._pipeline.limit:,} tokens; longer text is translated in segments",
             "decoding": f"beam {defaults.beam_size}, length penalty {defaults.length_penalty:g}",
         }
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         config = {
-            "architecture": self.network.config.architecture,
-            "model": to_dict(self.network.config),
-            **to_dict(self.defaults),
+            "architecture": self._network.config.architecture,
+            "model": to_dict(self._network.config),
+            **to_dict(self._defaults),
         }
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(folder, "translator", config, self.network.weights, files)
+        save_bundle(Path(folder), "translator", config, self._network.weights, files)
 
-    @overload  # a str is also a Sequence[str]; type checkers take the first signature that fits
-    def translate(
-        self, text: str, decoding: TranslationOptions = ..., *, done: Done | None = ..., **options: Any
-    ) -> str: ...
+    # Translating --------------------------------------------------------------------------------------------
+    # One overload for each kind of input (text, iterator, many texts), with and without details, for the best
+    # translation and for several. A str is also a Column; type checkers take the first signature that fits.
 
     @overload
     def translate(
         self,
-        text: Sequence[str],
-        decoding: TranslationOptions = ...,
+        texts: str,
+        options: TranslationOptions = ...,
         *,
-        done: Done | None = ...,
-        **options: Any,
-    ) -> list[str]: ...
-
-    def translate(
-        self,
-        text: str | Sequence[str],
-        decoding: TranslationOptions = DEFAULTS,
-        *,
-        done: Done | None = None,
-        **options: Any,
-    ) -> str | list[str]:
-        """Translate one text, or many in their order. `done` receives the number of newly finished segments.
-
-        `options` are fields of `TranslationOptions`, by name. Text without letters is returned unchanged. Long text is
-        translated in segments.
-        """
-        texts = [text] if isinstance(text, str) else list(text)
-        found = self.best_of(
-            texts, with_keywords(decoding, options), done or silent, replace(self.texts, scores_words=False)
-        )
-        best = [translations[0].text for translations in found]
-        return best[0] if isinstance(text, str) else best
-
-    @overload
-    def hypotheses(
-        self, texts: str, decoding: TranslationOptions = ..., *, done: Done | None = ..., **options: Any
+        num_hypotheses: int,
+        details: Literal[True],
+        **keywords: Any,
     ) -> list[Translation]: ...
 
     @overload
-    def hypotheses(
+    def translate(
         self,
-        texts: Sequence[str],
-        decoding: TranslationOptions = ...,
+        texts: Iterator[str],
+        options: TranslationOptions = ...,
         *,
-        done: Done | None = ...,
-        **options: Any,
+        num_hypotheses: int,
+        details: Literal[True],
+        **keywords: Any,
+    ) -> Iterator[list[Translation]]: ...
+
+    @overload
+    def translate(
+        self,
+        texts: Column,
+        options: TranslationOptions = ...,
+        *,
+        num_hypotheses: int,
+        details: Literal[True],
+        **keywords: Any,
     ) -> list[list[Translation]]: ...
 
-    def hypotheses(
+    @overload
+    def translate(
+        self, texts: str, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
+    ) -> Translation: ...
+
+    @overload
+    def translate(
         self,
-        texts: str | Sequence[str],
-        decoding: TranslationOptions = DEFAULTS,
+        texts: Iterator[str],
+        options: TranslationOptions = ...,
         *,
+        details: Literal[True],
+        **keywords: Any,
+    ) -> Iterator[Translation]: ...
+
+    @overload
+    def translate(
+        self, texts: Column, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
+    ) -> list[Translation]: ...
+
+    @overload
+    def translate(
+        self, texts: str, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
+    ) -> list[str]: ...
+
+    @overload
+    def translate(
+        self, texts: Iterator[str], options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
+    ) -> Iterator[list[str]]: ...
+
+    @overload
+    def translate(
+        self, texts: Column, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
+    ) -> list[list[str]]: ...
+
+    @overload
+    def translate(self, texts: str, options: TranslationOptions = ..., **keywords: Any) -> str: ...
+
+    @overload
+    def translate(
+        self, texts: Iterator[str], options: TranslationOptions = ..., **keywords: Any
+    ) -> Iterator[str]: ...
+
+    @overload
+    def translate(self, texts: Column, options: TranslationOptions = ..., **keywords: Any) -> list[str]: ...
+
+    @with_options(TranslationOptions, ConfidenceOptions)
+    def translate(
+        self,
+        texts: str | Iterator[str] | Column,
+        options: TranslationOptions = DEFAULTS,
+        *,
+        details: bool = False,
+        ensemble: "Sequence[Translator | str | Path]" = (),
         done: Done | None = None,
-        **options: Any,
-    ) -> list[Translation] | list[list[Translation]]:
-        """The best translations of each text, best first, with scores, word scores and confidence.
+        **keywords: Any,
+    ) -> Any:
+        """Translate one text or many.
 
-        One text gives a list of translations, a list of texts gives a list of such lists. `done` receives the number of
-        newly finished segments.
+        Long texts are translated in segments. Text without letters is returned unchanged.
+
+        Args:
+            texts: A text, a list of texts (also an array, a Series or a column), or an iterator of texts.
+            options: Options as an object. Keywords replace its fields.
+            details: Return `Translation` objects with scores, confidence, words and alignments instead of strings.
+            ensemble: Other models with the same vocabulary, open or as folders. The mean of the probabilities decides.
+            done: Called with the number of segments that were newly translated, for progress.
+
+        Returns:
+            A translation for a text, a list for many texts, a lazy iterator for an iterator. With `num_hypotheses` above 1
+            each translation is a list, best first.
+
+        Raises:
+            InputTypeError: Something is not a text.
+            OptionError: An option has a value that cannot work.
+
+        Example:
+            >>> translator = qkv.load("runs/en-de")
+            >>> translator.translate("one two", glossary={"two": "zwei"}, beam=2).count("zwei")
+            1
+            >>> len(translator.translate(["one", "two", "three"], num_hypotheses=2)[0])
+            2
+            >>> translator.translate("one two", details=True).confidence
+            >>> lines = translator.translate(line for line in ["one", "two"])
+            >>> next(lines) == translator.translate("one")
+            True
         """
-        decoding = with_keywords(decoding, options)
-        if isinstance(texts, str):
-            return self.hypotheses([texts], decoding, done=done)[0]
-        return self.best_of(texts, decoding, done or silent, self.texts)
+        decoding, confidence = options_from(options, keywords)
+        self._check_confidence(confidence)
+        decoding = replace(decoding, alignments=decoding.alignments or details)
+        pipeline, several = self._together_with(ensemble)._pipeline, decoding.num_hypotheses > 1
+        only_text = not (details or several or confidence.min_confidence is not None)
 
-    def best_of(
-        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
-    ) -> list[list[Translation]]:
-        found = self.translate_by_segment(texts, decoding, done, search)
-        if decoding.avoid:  # joined segments and restored spans can still contain a phrase
-            return self.without_avoided(texts, found, decoding, search)
-        return [together(each, decoding.num_hypotheses) for each in found]
+        def many(part: list[str]) -> list[Any]:
+            if only_text:
+                return pipeline.best(part, decoding, done or silent)
+            found = pipeline.hypotheses(part, decoding, done or silent)
+            each = [
+                [shown(judged(hypothesis, confidence), confidence, details) for hypothesis in row]
+                for row in found
+            ]
+            return each if several else [row[0] for row in each]
 
-    def translate_by_segment(
-        self, texts: Sequence[str], decoding: TranslationOptions, done: Done, search: TextSearch
-    ) -> list[list[tuple[str, list[Translation]]]]:
-        """The segments of each text, each with its translations."""
-        segments = [self.split(text, decoding) for text in texts]
-        wanted = [each for row in segments for each in row if not each.copied]
-        parts = [(each.text.strip(), each.options) for each in wanted]
-        found = iter(self.translate_segments(parts, decoding, done, search))
-        return [
-            [(each.text, [copy_of(each)] if each.copied else next(found)) for each in row] for row in segments
-        ]
+        return TEXTS.apply(texts, many)
 
-    def without_avoided(
+    @with_options(TranslationOptions, ConfidenceOptions)
+    async def atranslate(
         self,
-        texts: Sequence[str],
-        found: Sequence[list[tuple[str, list[Translation]]]],
-        decoding: TranslationOptions,
-        search: TextSearch,
-    ) -> list[list[Translation]]:
-        """Drop translations with a phrase to avoid. If none is left, search for more."""
-        results = [avoiding(together(each, decoding.num_hypotheses), decoding) for each in found]
-        broken = [row for row, translations in enumerate(results) if not translations]
-        more = replace(decoding, num_hypotheses=max(MORE, decoding.num_hypotheses))
-        again = self.translate_by_segment([texts[row] for row in broken], more, silent, search)
-        for row, parts in zip(broken, again, strict=True):
-            translations = together(parts, MORE * more.num_hypotheses)
-            results[row] = avoiding(translations, decoding)[: decoding.num_hypotheses]
-            if not results[row]:
-                raise cannot_avoid(texts[row], translations, decoding)
-        return results
+        texts: str | Column,
+        options: TranslationOptions = DEFAULTS,
+        *,
+        details: bool = False,
+        ensemble: "Sequence[Translator | str | Path]" = (),
+        done: Done | None = None,
+        **keywords: Any,
+    ) -> Any:
+        """Like `translate`, for asyncio: other tasks run while it works.
 
-    def split(self, text: str, decoding: TranslationOptions) -> list[Segment]:
-        segments = split_request(text, decoding, self.tokenizer, self.limit)
-        for each in segments:
-            if each.copied:
-                check_copied(each.text, decoding)
-        return segments
+        Args:
+            texts: A text or a list of texts.
+            options: Options as an object. Keywords replace its fields.
+            details: Return `Translation` objects.
+            ensemble: Other models with the same vocabulary.
+            done: Called with the number of segments that were newly translated, in another thread.
 
-    def segments(self, text: str, decoding: TranslationOptions = DEFAULTS) -> list[str]:
-        """The segments that a text is translated in."""
-        return segments_of(text, decoding.protect, self.tokenizer, self.limit)
+        Returns:
+            What `translate` returns. If the task is cancelled, the work ends after the batch that is being translated.
 
-    def translate_segments(
+        Example:
+            >>> translator = qkv.load("runs/en-de")
+            >>> asyncio.run(translator.atranslate("one two")) == translator.translate("one two")
+            True
+        """
+        translate: Any = self.translate
+        return await in_thread(
+            lambda report: translate(
+                texts, options, details=details, ensemble=ensemble, done=report, **keywords
+            ),
+            done,
+        )
+
+    @with_options(TranslationOptions, ConfidenceOptions, LineOptions)
+    def translate_file(
         self,
-        segments: Sequence[tuple[str, TranslationOptions]],
-        decoding: TranslationOptions,
-        done: Done,
-        search: TextSearch,
-    ) -> list[list[Translation]]:
-        """The translations of each segment. Each segment has its own options; `decoding` holds the shared ones."""
-        return Retry(search, decoding).translations(segments, done) if segments else []
+        input: str | Path,
+        output: str | Path,
+        options: TranslationOptions = DEFAULTS,
+        *,
+        ensemble: "Sequence[Translator | str | Path]" = (),
+        progress: bool = True,
+        **keywords: Any,
+    ) -> None:
+        """Translate a file line by line into another file, as `qkv translate --input --output` does.
 
-    @property
-    def texts(self) -> TextSearch:
-        return TextSearch(self.runners, self.tokenizer, self.defaults)
+        If it is interrupted, the same call resumes it. The output appears under its name when it is complete.
 
-    @property
-    def limit(self) -> int:
-        """The most tokens of one source, without the end token and the target language token."""
-        reserved = 2 if self.tokenizer.languages else 1
-        context = min(runner.config.max_length for runner in self.runners)
-        return min(self.defaults.max_source_length, context - reserved)
+        Args:
+            input: The file to translate, in UTF-8.
+            output: The file for the translations. It must not exist.
+            options: Options as an object. Keywords replace its fields.
+            ensemble: Other models with the same vocabulary, open or as folders.
+            progress: Show a progress bar on standard error.
 
-    # Alignment ----------------------------------------------------------------------------------------------
+        Example:
+            >>> Path("letters.en").write_text("one two\\nthree\\n") > 0
+            True
+            >>> qkv.load("runs/en-de").translate_file("letters.en", "letters.de", progress=False)
+            >>> len(Path("letters.de").read_text().splitlines())
+            2
+        """
+        decoding, confidence, form = split_options(as_options(keywords), options, ANY_CONFIDENCE, PLAIN_LINES)
+        self._translate_file(
+            Path(input),
+            Path(output),
+            LineTranslation(options=decoding, confidence=confidence, form=form),
+            ensemble=ensemble,
+            progress=progress,
+        )
 
-    @property
-    def aligner(self) -> Aligner:
-        return self.texts.aligner
+    def _translate_file(
+        self,
+        source: Path,
+        output: Path,
+        lines: LineTranslation,
+        *,
+        ensemble: "Sequence[Translator | str | Path]" = (),
+        progress: bool = True,
+    ) -> None:
+        from qkv.runtime.file_job import FileJob
 
-    def word_links(self, source: str, target: str) -> Links:
-        """Align the words of a translation with those of its source. A punctuation mark counts as a word."""
-        return self.texts.links(source, self.tokenizer.target.encode(target), WORDS_AND_MARKS)
+        self._check_confidence(lines.confidence)
+        model = self._together_with(ensemble)
+        pipeline = model._pipeline
+        FileJob(source, output, model._identity(lines)).run(
+            lambda first, part, done: lines.records(pipeline, part, done, first), progress=progress
+        )
+
+    def _identity(self, lines: LineTranslation) -> dict[str, Any]:
+        """Identifies a job: the models, and every option that can change a translation."""
+        options = asdict(lines)
+        del options["options"]["batch_tokens"]
+        running = {} if self._opened is None else asdict(self._opened.running)
+        running.pop("threads", None)
+        models = [each._content_hash() for each in (self, *self._others)]
+        return {"options": options, "running": running, "models": models}
+
+    def _content_hash(self) -> list[str]:
+        from qkv.checkpoint.arrays import arrays_hash, as_array
+        from qkv.checkpoint.files import bytes_hash, canonical, file_hash
+
+        if self._opened is not None:
+            return [file_hash(self._opened.folder / name) for name in (MODEL_FILE, CONFIG_FILE)]
+        weights = {name: as_array(each) for name, each in self._network.weights.items()}
+        return [arrays_hash(weights), bytes_hash(canonical(to_dict(self._defaults)))]
+
+    def _check_confidence(self, options: ConfidenceOptions) -> None:
+        if options.min_confidence is not None and self._defaults.confidence is None:
+            where = "this model" if self._opened is None else self._opened.folder
+            raise ModelError(
+                f"{where} has no calibrated confidence: it was trained by an older version of qkv, or with too little "
+                "validation data. Train it again with more."
+            )
 
     # Other ways to decode -----------------------------------------------------------------------------------
 
-    def stream(self, text: str, decoding: TranslationOptions = GREEDY, **options: Any) -> Iterator[str]:
-        """Yield a translation in parts as it is decoded: greedy, or sampled.
+    @with_options(GREEDY)
+    def stream(self, text: str, options: TranslationOptions = GREEDY, **keywords: Any) -> Iterator[str]:
+        """Translate a text in parts, as it is decoded: greedy, or sampled.
 
         A segment with protected spans, terms or tags can only be checked as a whole, so it comes in one part.
+
+        Args:
+            text: What to translate.
+            options: Options as an object. Keywords replace its fields.
+
+        Returns:
+            An iterator of the parts. Together they are the translation.
+
+        Example:
+            >>> translator = qkv.load("runs/en-de")
+            >>> "".join(translator.stream("one two")) == translator.translate("one two", beam_size=1)
+            True
         """
-        decoding = with_keywords(decoding, options)
-        segments = self.split(text, decoding)
-        if decoding.avoid and len(segments) > 1:
-            yield self.translate(text, replace(decoding, num_hypotheses=1))
-            return
-        for each in segments:
-            if each.copied:
-                yield surrounded(each.text, copy_of(each).text)
-                continue
-            segment, own = each.text, each.options
-            job = self.texts.job(segment.strip(), own)
-            if job.must_keep or job.marks or job.spellings or self.others:
-                yield surrounded(segment, self.translate(segment.strip(), replace(own, num_hypotheses=1)))
-                continue
-            yield segment[: len(segment) - len(segment.lstrip())]
-            yield from self.stream_segment(
-                Attempt(reading=Reading.plain(job), no_repeat_ngram_size=own.no_repeat_ngram_size), own
-            )
-            yield segment[len(segment.rstrip()) :]
+        check_text("stream", "text", text)
+        decoding, _ = options_from(options, keywords)
+        return self._pipeline.stream(text, decoding)
 
-    def stream_segment(self, attempt: Attempt, decoding: TranslationOptions) -> Iterator[str]:
-        texts = self.texts
-        request, search = replace(texts.request(attempt, decoding), whole=True), texts.search(decoding)
-        ids: list[int] = []
-        sent = 0
-        for token in texts.searcher(decoding).general.one_by_one(request, search):
-            ids.append(token)
-            text = self.tokenizer.decode(ids)
-            whole = text.rstrip(HALF)  # wait for the remaining bytes of a character
-            if len(whole) > sent:
-                yield whole[sent:]
-                sent = len(whole)
-        if HALF in attempt.reading.text:  # otherwise it is a character that was cut off
-            yield self.tokenizer.decode(ids)[sent:]
-
+    @with_options(TranslationOptions, without=["prefix"])
     def alternatives(
         self,
         text: str,
-        prefix: str,
+        prefix: str = "",
         count: int = 5,
-        decoding: TranslationOptions = DEFAULTS,
-        **options: Any,
+        options: TranslationOptions = DEFAULTS,
+        **keywords: Any,
     ) -> list[Translation]:
-        """Translations that begin with the prefix and continue with different tokens, best first."""
-        decoding, texts = with_keywords(decoding, options), self.texts
-        text, decoding = resolve_language(text, decoding, self.tokenizer)
-        if len(self.segments(text, decoding)) > 1 or not is_for_translation(text, decoding.protect):
-            raise QkvError("alternatives need one sentence that is neither empty nor too long.")
-        searcher, search = texts.searcher(decoding), texts.search(decoding.likeliest())
-        job = texts.job(text.strip(), replace(decoding, prefix=prefix))
-        attempt = Attempt(reading=Reading.plain(job), no_repeat_ngram_size=decoding.no_repeat_ngram_size)
-        request = replace(texts.request(attempt, replace(decoding, prefix=prefix)), whole=True)
-        requests = [
-            replace(request, prefix=(*request.prefix, token))
-            for token in searcher.general.next_ids(request, count)
-        ]
-        found = searcher.find(requests, search, silent)
-        translations = [texts.translation(each[0], attempt.reading, decoding) for each in found]
-        return distinct(sorted(avoiding(translations, decoding), key=lambda translation: -translation.score))
+        """Translations that begin with the prefix and continue with different tokens, best first.
 
-    def running(self, running: Running, warn: Warn = silent) -> "Translator":
+        Args:
+            text: One sentence.
+            prefix: The beginning of the translation.
+            count: The number of tokens to try after the prefix.
+            options: Options as an object. Keywords replace its fields.
+
+        Returns:
+            The translations, with their scores.
+
+        Example:
+            >>> found = qkv.load("runs/en-de").alternatives("one two", "", 3)
+            >>> len({each.text for each in found})
+            3
+        """
+        check_text("alternatives", "text", text)
+        check_text("alternatives", "prefix", prefix)
+        decoding, _ = options_from(options, keywords)
+        return self._pipeline.alternatives(text, prefix, count, decoding)
+
+    def align(self, source: str, target: str) -> Links:
+        """Align the words of a translation with those of its source. A punctuation mark counts as a word.
+
+        Args:
+            source: A text.
+            target: Its translation.
+
+        Returns:
+            Pairs of a source word and a target word, both counted from 0.
+
+        Example:
+            >>> links = qkv.load("runs/en-de").align("one two", "eins zwei")
+            >>> all(source < 2 and target < 2 for source, target in links)
+            True
+        """
+        check_text("align", "source", source)
+        check_text("align", "target", target)
+        return self._pipeline.word_links(source, target)
+
+    # The same model in other company ------------------------------------------------------------------------
+
+    def _running(self, running: Running, warn: Warn = silent) -> "Translator":
         """The same translator, computed in another way. `warn` is called if the compiled engine is unavailable."""
         return Translator(
-            open_translator(self.network, running, warn),
+            open_translator(self._network, running, warn),
             self.tokenizer,
-            self.defaults,
-            [each.running(running, warn) for each in self.others],
-            self.network,
+            self._defaults,
+            [each._running(running, warn) for each in self._others],
+            self._network,
         )
 
-    def with_others(self, *others: "Translator") -> "Translator":
+    def _together_with(self, others: "Sequence[Translator | str | Path]") -> "Translator":
         """An ensemble with more models: the mean of their probabilities decides."""
-        for other in others:
-            if other.tokenizer.text() != self.tokenizer.text():
-                raise QkvError("the models of an ensemble must share one vocabulary.")
-        more = [each for other in others for each in (other, *other.others)]
-        return Translator(self.runner, self.tokenizer, self.defaults, [*self.others, *more], self.network)
-
-    def attention(self, text: str) -> AttentionMap:
-        """Translate greedily and return the cross-attention of every block and head."""
-        import numpy as np
-
-        from qkv.families.translator.alignment import forced_attention
-
-        if not has_letters(text) or len(self.segments(text)) > 1:
-            raise QkvError("an attention image needs one sentence that is neither empty nor too long.")
-        config = self.network.config
-        ids = self.tokenizer.encode(text.strip())
-        greedy = TranslationOptions(beam_size=1, length_penalty=0.0)
-        [[found]] = self.texts.searcher(greedy).find([Request(source=ids)], self.texts.search(greedy), silent)
-        output = found.ids[: config.max_length - 1]  # the start token takes a position
-        blocks, heads = config.cross_attention_shape
-        weights = [
-            [
-                forced_attention(self.runner, ids, output, CrossHeads(block=block, heads=(head,)))
-                for head in range(heads)
-            ]
-            for block in range(blocks)
+        if isinstance(others, str | Path | Translator):
+            others = (others,)
+        opened = [
+            other if isinstance(other, Translator) else Translator.load(other, **self._running_options())
+            for other in others
         ]
-        show = self.tokenizer.show
-        return AttentionMap(
-            source=show([*ids, config.end]),
-            target=show([*output, config.end]),  # row t is the attention that led to token t
-            weights=np.array(weights),
-        )
+        for other in opened:
+            if other.tokenizer.text() != self.tokenizer.text():
+                raise ModelError("the models of an ensemble must share one vocabulary.")
+        if not opened:
+            return self
+        more = [each for other in opened for each in (other, *other._others)]
+        made = Translator(self._runner, self.tokenizer, self._defaults, [*self._others, *more], self._network)
+        made._opened = self._opened
+        return made
+
+
+def options_from(
+    options: TranslationOptions, keywords: dict[str, Any]
+) -> tuple[TranslationOptions, ConfidenceOptions]:
+    if not isinstance(options, TranslationOptions):
+        raise InputTypeError(f"options must be TranslationOptions, not {type(options).__name__}.")
+    decoding, confidence = split_options(as_options(keywords), options, ANY_CONFIDENCE)
+    return decoding, confidence
+
+
+def as_options(keywords: dict[str, Any]) -> dict[str, Any]:
+    """A glossary can be a mapping or a file."""
+    if "glossary" not in keywords:
+        return keywords
+    return {**keywords, "glossary": Glossary.from_any(keywords["glossary"])}
+
+
+def shown(translation: Translation, confidence: ConfidenceOptions, details: bool) -> Shown:
+    if details:
+        return translation
+    marked = translation.unsure and not confidence.withhold
+    return f"{UNSURE}{translation.text}" if marked else translation.text

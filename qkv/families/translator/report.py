@@ -80,7 +80,10 @@ def scores_on_test(
 
 
 def decoding_settings(translator: Translator) -> dict[str, Any]:
-    return {"beam_size": translator.defaults.beam_size, "length_penalty": translator.defaults.length_penalty}
+    return {
+        "beam_size": translator._defaults.beam_size,
+        "length_penalty": translator._defaults.length_penalty,
+    }
 
 
 def model_card(report: Mapping[str, Any]) -> str:

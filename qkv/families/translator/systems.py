@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from qkv.checkpoint.files import read_json
-from qkv.data.given import as_path, is_file, kind_name
+from qkv.data.python_rows import as_path, is_path, type_name
 from qkv.errors import InputTypeError, QkvError
 from qkv.evaluation.display import Display
 from qkv.evaluation.evaluation import Sentences
@@ -39,12 +39,12 @@ class System:
     def open(cls, given: Any, argument: str, running: Running, display: Display) -> System:
         if isinstance(given, Translator):
             return of_model(given, folder_of(given), argument)
-        if is_file(given) and as_path(given).is_dir():
+        if is_path(given) and as_path(given).is_dir():
             translator = load_for(as_path(given), "evaluate", Translator, running, display.warn)
             return of_model(translator, as_path(given), argument)
         if callable(getattr(given, "facts", None)):
             raise InputTypeError(
-                f"{argument} is a {kind_name(given)}; expected a Translator, its folder, or translations."
+                f"{argument} is a {type_name(given)}; expected a Translator, its folder, or translations."
             )
         column = Column.read(given, argument)
         if column.path is None:
@@ -55,7 +55,7 @@ class System:
         facts = {"path": self.name, "kind": self.kind}
         if self.translator is None:
             return {**facts, "beam_size": None, "length_penalty": None}
-        defaults = self.translator.defaults
+        defaults = self.translator._defaults
         return {
             **facts,
             "beam_size": defaults.beam_size if beam_size is None else beam_size,

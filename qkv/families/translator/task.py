@@ -131,14 +131,14 @@ def evaluate_run(
     seen: Seen,
 ) -> dict[str, Any]:
     """The report. The product also gets its confidence, aligner and stand-ins."""
-    engine = product.running(EXACT)
+    engine = product._running(EXACT)
     sources = corpus.valid.source[:MAX_SCORED]
     done = Counter(run.watch.on_work, "translating the validation set", len(sources))
-    translations = [best for best, *_ in engine.hypotheses(sources, done=done)]
+    translations = [best for best, *_ in engine._pipeline.hypotheses(sources, done=done)]
     trust = learn_trust(engine, corpus.train, corpus.valid, translations, scorer, run.watch.on_work)
     validated = [translation.text for translation in translations]
     report = make_report(engine, corpus, settings, run, chosen, validated, scorer, seen)
-    product.defaults = engine.defaults
+    product._defaults = engine._defaults
     return {**report, "trust": trust}
 
 

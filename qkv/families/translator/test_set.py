@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qkv.data.given import as_path, is_file, items_of, pairs_of, texts_of
+from qkv.data.given import items_of, pairs_of, texts_of
 from qkv.data.parallel import languages_in, read_lines, read_pairs
+from qkv.data.python_rows import as_path, is_path
 from qkv.errors import InputError, QkvError
 from qkv.evaluation.evaluation import Sentences
 
@@ -23,7 +24,7 @@ class Column:
 
     @classmethod
     def read(cls, given: Any, argument: str) -> Column:
-        if is_file(given):
+        if is_path(given):
             return cls(argument=argument, texts=read_lines(as_path(given)), path=as_path(given))
         return cls(argument=argument, texts=texts_of(given, argument))
 
@@ -58,7 +59,7 @@ class TestSet:
 
     @classmethod
     def of_pairs(cls, given: Any, source_language: str | None, target_language: str | None) -> TestSet:
-        path = as_path(given) if is_file(given) else None
+        path = as_path(given) if is_path(given) else None
         if path is None:
             pairs = pairs_of(given, "pairs", source_language, target_language)
         else:
@@ -88,7 +89,7 @@ class TestSet:
 
 def references_of(given: Any, count: int | None) -> list[Column]:
     """Files, one text for each sentence, several for each sentence, or several lists as sacrebleu takes them."""
-    if is_file(given):
+    if is_path(given):
         return [Column.read(given, "reference")]
     items = items_of(given, "reference")
     if all(isinstance(each, os.PathLike) for each in items):

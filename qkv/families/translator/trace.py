@@ -86,21 +86,21 @@ def trace_translator(
     """
     if beam is not None:
         translator = Translator(
-            translator.model, translator.tokenizer, replace(translator.defaults, beam_size=beam)
+            translator.model, translator.tokenizer, replace(translator._defaults, beam_size=beam)
         )
     decoding = TranslationOptions()
     text = shuffle_words(text.strip(), experiment.shuffle)
     if not is_for_translation(text, decoding.protect):
         raise QkvError("nothing to translate: enter a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab_size)
-    attempt = Attempt(reading=Reading.plain(translator.texts.job(text, decoding)))
+    attempt = Attempt(reading=Reading.plain(translator._pipeline.texts.job(text, decoding)))
     ids = translator.tokenizer.encode(attempt.reading.text)
-    most = translator.limit if longest is None else min(longest, translator.limit)
+    most = translator._pipeline.limit if longest is None else min(longest, translator._pipeline.limit)
     check_length(len(ids), most)
     model = two_stacks(translator.model)
     model = apply_experiment(model, experiment, OF_LSTMS if isinstance(model, Recurrent) else PLACES)
     if experiment.changes_model:
-        translator = Translator(model, translator.tokenizer, translator.defaults)
+        translator = Translator(model, translator.tokenizer, translator._defaults)
     request = Request(source=ids, prefix=experiment.force)
     hypotheses, beams = searched(translator, request, experiment)
     best = hypotheses[0]
@@ -108,10 +108,10 @@ def trace_translator(
         : min(MAX_TRACED_TOKENS, model.config.max_length - 1)
     ]  # the start token takes a position
     free = Trial(attempt, request, hypotheses)
-    if experiment == Experiment() and not Retry(translator.texts, decoding).holds(free, decoding):
+    if experiment == Experiment() and not Retry(translator._pipeline.texts, decoding).holds(free, decoding):
         translation = translator.translate(text)  # which retries under stricter rules, or repairs it
     else:
-        translation = translator.texts.translation(best, attempt.reading, decoding).text
+        translation = translator._pipeline.texts.translation(best, attempt.reading, decoding).text
     return recorded(translator, text, translation, ids, output, beams, experiment)
 
 
@@ -119,10 +119,10 @@ def searched(
     translator: Translator, request: Request, experiment: Experiment
 ) -> tuple[list[Hypothesis], Beams]:
     """The hypotheses, best first, and how they were found. Unlike in `translate`, all finished ones are kept."""
-    defaults, tokenizer = translator.defaults, translator.tokenizer
+    defaults, tokenizer = translator._defaults, translator.tokenizer
     model = two_stacks(translator.model)
     general = WatchedSearch(model, lambda: tokenizer.starts_word, anew=experiment.no_mask)
-    search = translator.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
+    search = translator._pipeline.texts.search(TranslationOptions(num_hypotheses=defaults.beam_size))
     [found] = general.searcher.find([request], search, lambda count: None)
     watched = general.watched
     assert watched is not None

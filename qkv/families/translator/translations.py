@@ -1,38 +1,91 @@
 """Translations with their scores, and the joining of segments into one text."""
 
+import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+
+from qkv.families.translator.options import ConfidenceOptions
 
 Links = list[tuple[int, int]]  # source word, target word; both counted from 0
 
 
 @dataclass(frozen=True)
 class Word:
+    """A word of a translation, split at spaces, and its log-probability."""
+
     text: str
     log_probability: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Translation:
+    """A translation with its scores: what `translate(…, details=True)` returns.
+
+    Example:
+        >>> found = qkv.load("runs/en-de").translate("one two", details=True)
+        >>> found.text == " ".join(word.text for word in found.words)
+        True
+        >>> found.log_probability < 0
+        True
+    """
+
     text: str
     score: float
     """What the search maximised: the log-probability divided by the length penalty."""
     log_probabilities: tuple[float, ...] = ()
     """Of every token, including the end token. Empty if the text was copied."""
     words: tuple[Word, ...] = ()
+    """The words of the text with their log-probabilities."""
     confidence: float | None = None
     """The probability that this translation is good; None if the model was not calibrated."""
     alignment: Links | None = None
-    """Pairs of words (split at spaces); None unless alignments were requested."""
+    """Pairs of a source word and a target word (split at spaces), counted from 0."""
+    unsure: bool = False
+    """Whether the confidence is lower than the minimum that was asked for."""
 
     @property
     def log_probability(self) -> float:
+        """The sum over all tokens."""
         return sum(self.log_probabilities)
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the less likely a word, the darker its background."""
+        words = "".join(
+            f"<span style='background: rgba(220, 120, 0, {1 - math.exp(word.log_probability):.2f})'>"
+            f"{html.escape(word.text)}</span> "
+            for word in self.words
+        )
+        sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
+        return f"<p>{words or html.escape(self.text)}<br><small>score {self.score:.3f}{sure}</small></p>"
+
     def pharaoh(self, shift: int = 0) -> str:
-        """The alignment in Pharaoh format, with target words counted from `shift`."""
+        """The alignment in Pharaoh format, with target words counted from `shift`.
+
+        Args:
+            shift: The number of the first target word.
+
+        Returns:
+            Pairs such as "0-0 1-2".
+
+        Example:
+            >>> qkv.Translation(text="der Hund", score=0.0, alignment=[(0, 0), (1, 1)]).pharaoh()
+            '0-0 1-1'
+        """
         return " ".join(f"{source}-{target + shift}" for source, target in self.alignment or [])
+
+
+UNSURE = "[unsure] "  # marks a text below the minimum confidence
+
+
+def judged(translation: Translation, options: ConfidenceOptions) -> Translation:
+    """With `unsure` set, and without its text if it is to be withheld. A copied text has no confidence and is never unsure."""
+    least, confidence = options.min_confidence, translation.confidence
+    if least is None or confidence is None or confidence >= least:
+        return translation
+    if options.withhold:
+        return replace(translation, unsure=True, text="", words=(), alignment=None)
+    return replace(translation, unsure=True)
 
 
 FEATURES = 3  # see `features_of`

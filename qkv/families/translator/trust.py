@@ -61,8 +61,8 @@ def learn_trust(
     words = words_of(train, DICTIONARY_FROM)
     aligner, average = choose_aligner(translator, valid, Dictionary([*words, *words_of(valid, ALIGNED_ON)]))
     stand_ins = copied_words(words, MIN_COPIES, STAND_INS)
-    translator.defaults = replace(
-        translator.defaults, confidence=confidence, aligner=aligner, stand_ins=tuple(stand_ins)
+    translator._defaults = replace(
+        translator._defaults, confidence=confidence, aligner=aligner, stand_ins=tuple(stand_ins)
     )
     return {
         "confidence": facts,
@@ -82,10 +82,10 @@ def worse_translations(
     """For each source, some translations that are usually worse than the best one."""
     what, total = "calibrating the confidence", (len(WORSE_DECODING) + 1) * len(sources)
     found: list[list[Translation]] = [[] for _ in sources]
-    several = TranslationOptions(num_hypotheses=max(2, translator.defaults.beam_size))
+    several = TranslationOptions(num_hypotheses=max(2, translator._defaults.beam_size))
     for number, decoding in enumerate([several, *WORSE_DECODING]):
         working(what, number * len(sources), total)
-        for own, translations in zip(found, translator.hypotheses(sources, decoding), strict=True):
+        for own, translations in zip(found, translator._pipeline.hypotheses(sources, decoding), strict=True):
             own.append(translations[-1])
     return found
 

@@ -33,7 +33,11 @@ class WordAttention:
 @torch.inference_mode()
 def word_attention(translator: Translator, source: str, target: str) -> WordAttention:
     """The attention of every head between words. A punctuation mark counts as a word."""
-    model, tokenizer, late = two_stacks(translator.model), translator.tokenizer, translator.aligner.late
+    model, tokenizer, late = (
+        two_stacks(translator.model),
+        translator.tokenizer,
+        translator._pipeline.aligner.late,
+    )
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     ids, places = tokenizer.encode_with_spans(source)
     output, output_places = tokenizer.target.encode_with_spans(target)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from qkv.data.given import as_path, check_length, is_file, items_of
+from qkv.data.given import check_length, items_of
 from qkv.data.given_images import fitted_images
 from qkv.data.labelled_pictures import Labelled, read_evaluation_images
+from qkv.data.python_rows import as_path, is_path
 from qkv.data.worlds.labelled_scenes import evaluation_scenes
 from qkv.errors import InputError, InputTypeError
 from qkv.evaluation.display import SILENT, Display
@@ -51,7 +52,7 @@ def evaluate_images(
     classifier, _ = open_to_evaluate(model, ImageClassifier, running, display.warn)
     name, part = labelled_images(options, classifier, given.get("labels"), display)
     return ImageClassificationReport(
-        part=name, images=len(part), accuracy=round(classifier.accuracy(part), 5)
+        part=name, images=len(part), accuracy=round(classifier._accuracy(part), 5)
     )
 
 
@@ -61,12 +62,14 @@ EVALUATOR = Evaluator(options=ImageEvaluation, evaluate=evaluate_images, more=("
 def labelled_images(
     options: ImageEvaluation, classifier: ImageClassifier, labels: Any, display: Display
 ) -> tuple[str, Labelled]:
-    form, classes = classifier.form, classifier.classes
-    if labels is not None and (options.images is None or is_file(options.images)):
+    form, classes = classifier._form, classifier.classes
+    if labels is not None and (options.images is None or is_path(options.images)):
         raise OptionMessageError("{labels} are for a list of {images}: a folder has one folder per class.")
     if options.images is None:
         return "test", evaluation_scenes(options.scenes, form).with_class_order(classes)
-    if not is_file(options.images):
+    if not is_path(options.images):
+        if labels is None:
+            raise OptionMessageError("a list of {images} needs {labels}, one for each.")
         pictures = fitted_images(options.images, "images", form)
         return "all", Labelled(pictures, numbers_of(labels, classes, len(pictures)), classes)
     folder = as_path(options.images)
@@ -78,8 +81,6 @@ def labelled_images(
 
 def numbers_of(labels: Any, classes: tuple[str, ...], count: int) -> Any:
     """The number of each label. Labels are names of classes, or their numbers."""
-    if labels is None:
-        raise OptionMessageError("a list of {images} needs {labels}, one for each.")
     found = items_of(labels, "labels", "classes")
     check_length(len(found), "labels", count, "images")
     numbers = []

@@ -29,9 +29,9 @@ def fine_tune_task(
     images, base = data, inputs.fine_tune
     describe(images, setup)
     before = classifier_in(base)
-    if images.train.form != before.form:
+    if images.train.form != before._form:
         raise QkvError(
-            f"the images are {images.train.form}, but {base} needs {before.form}: fit them to the model."
+            f"the images are {images.train.form}, but {base} needs {before._form}: fit them to the model."
         )
     if same_classes(images, before):
         images = images.with_class_order(before.classes)
@@ -85,7 +85,7 @@ class FineTuneVitTask(VitTask):
         report["data"]["origin"] += f", on top of {self.base.name}"
         report["fine_tuned"] = {"from": self.base.name, "head": "new"}
         if same_classes(self.images, self.before):
-            share, valid = self.before.accuracy(self.images.valid), self.images.valid
+            share, valid = self.before._accuracy(self.images.valid), self.images.valid
             report["fine_tuned"] |= {"head": "kept", "validation_accuracy_before": round(share, 5)}
             report["results"] = {
                 "validation accuracy before": percent(share, len(valid)),

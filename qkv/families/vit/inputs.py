@@ -74,7 +74,7 @@ class PicturesForModel(PicturesOrScenes):
 
         if self.fine_tune is None:
             raise OptionMessageError("give {fine_tune} with the folder of an image classifier.")
-        form, valid_size = classifier_in(self.fine_tune).form, settings.data.valid_size
+        form, valid_size = classifier_in(self.fine_tune)._form, settings.data.valid_size
         self.check()
         if self.images is None:
             return scene_data(self.scenes, side_of_scenes(form.height), valid_size)

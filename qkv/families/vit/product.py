@@ -1,25 +1,35 @@
 """Classify images."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, Union, overload
 
 import numpy as np
 
 from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
-from qkv.data.images import Bytes, Form, read_picture
+from qkv.data.images import Bytes, Form, is_image, picture_from
 from qkv.data.labelled_pictures import Labelled
 from qkv.engine.reference.functions import softmax
-from qkv.errors import QkvError
+from qkv.errors import ModelError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.runner import VitRunner, build_vit, open_vit
-from qkv.runtime.classification import ClassificationOptions
+from qkv.runtime.inputs import Accepts, Column, Done, in_thread
+from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.pixels import AT_ONCE, Floats, as_input
+from qkv.runtime.prediction_options import ClassificationOptions
 from qkv.runtime.predictions import Prediction
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
+from qkv.signatures import replace_options, with_options
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Picture = Union[str, Path, "Image", "np.ndarray"]
+"""One image."""
+DEFAULTS = ClassificationOptions()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +40,22 @@ class ClassifierDefaults:
     colours: Literal["grey", "colour"]
 
 
-class ImageClassifier:
-    """`qkv.load("runs/digits").classify([("three.png",)])`"""
+class ImageClassifier(Model):
+    """An image classifier (Vision Transformer).
 
-    reads: Literal["text", "pairs", "pictures"] = "pictures"
+    Example:
+        >>> classifier = qkv.load("runs/shapes")
+        >>> classifier
+        ImageClassifier(circle, square, line; 12 × 8 in grey)
+        >>> classifier.classify("picture.png").label in classifier.classes
+        True
+    """
+
+    _what = "an image classifier"
+    _does = ("classify",)
+
+    reads: Literal["images"] = "images"
+    """What an input is."""
 
     def __init__(
         self,
@@ -41,75 +63,168 @@ class ImageClassifier:
         defaults: ClassifierDefaults,
         *,
         network: Network[VitConfig, Any] | None = None,
-        fit: bool = ClassificationOptions.fit,
     ):
-        """`network` has the config and weights; it is not needed if the runner is a torch model."""
-        self.runner, self.defaults, self.fit = runner, defaults, fit
-        self.network = Network.of(runner) if network is None else network
-        self.classes = defaults.classes
-        self.form = Form(runner.config.height, runner.config.width, defaults.colours)
+        """Models are opened with `qkv.load`; this is for code that builds them.
+
+        Args:
+            runner: What computes the model: NumPy, or a torch model.
+            defaults: Classes and colours.
+            network: Config and weights of the model; not needed if the runner is a torch model.
+        """
+        self._runner, self._defaults = runner, defaults
+        self._network = Network.of(runner) if network is None else network
+        self._form = Form(runner.config.height, runner.config.width, defaults.colours)
+
+    def _summary(self) -> str:
+        return f"{names_of(self.classes)}; {self._form}"
 
     @property
-    def config(self) -> VitConfig:
-        return self.network.config
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes.
 
-    @property
-    def model(self) -> Any:
-        """The same model in torch, for training, tracing and exporting."""
-        return self.network.model
+        Example:
+            >>> qkv.load("runs/shapes").classes
+            ('circle', 'square', 'line')
+        """
+        return self._defaults.classes
 
     @classmethod
-    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), f"{bundle.folder}/config.json"
         architecture = from_dict(VitConfig, config.pop("model", None), where)
         defaults = from_dict(ClassifierDefaults, config, where)
         channels = Form(1, 1, defaults.colours).shape[0]
         if len(defaults.classes) != architecture.classes or channels != architecture.channels:
-            raise QkvError(
+            raise ModelError(
                 f"{where}: the classes or colours do not match the model. Restore the file or train again."
             )
         network = network_of(bundle, architecture, build_vit)
         return cls(open_vit(network, running), defaults, network=network)
 
-    def save(self, folder: Path) -> None:
-        config = {"model": to_dict(self.config), **to_dict(self.defaults)}
-        save_bundle(folder, "vit", config, self.network.weights)
+    def save(self, folder: str | Path) -> None:
+        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        save_bundle(Path(folder), "vit", config, self._network.weights)
 
-    def facts(self) -> dict[str, str]:
-        """What it is, for `qkv info`."""
+    def info(self) -> dict[str, str]:
         config = self.config
         return {
             "kind": f"image classifier (ViT), {len(self.classes)} classes",
-            "parameters": f"{self.network.parameters:,}",
-            "images": f"{self.form}, {config.patches} patches of {config.patch} × {config.patch}",
+            "parameters": f"{self._network.parameters:,}",
+            "images": f"{self._form}, {config.patches} patches of {config.patch} × {config.patch}",
             "blocks": config.stack.sentence(),
-            "classes": ", ".join(self.classes[:12]) + (", …" if len(self.classes) > 12 else ""),
+            "classes": names_of(self.classes),
         }
 
-    def fitting(self) -> "ImageClassifier":
-        """The same classifier, which resizes and converts images of another size or mode instead of rejecting them."""
-        return ImageClassifier(self.runner, self.defaults, network=self.network, fit=True)
-
+    @overload
     def classify(
-        self, inputs: Sequence[tuple[str, ...]], *, done: Callable[[int], None] = lambda count: None
-    ) -> list[Prediction]:
-        """Predict the class of each image file."""
-        predictions = []
-        for start in range(0, len(inputs), AT_ONCE):
-            names = [name for (name,) in inputs[start : start + AT_ONCE]]
-            pixels = np.stack([read_picture(Path(name), self.form, fit=self.fit) for name in names])
-            predictions += [Prediction.of(self.classes, row) for row in self.probabilities(pixels).tolist()]
-            done(len(names))
-        return predictions
+        self, inputs: Picture, options: ClassificationOptions = ..., **keywords: Any
+    ) -> Prediction: ...
 
-    def probabilities(self, pixels: Bytes) -> Floats:
+    @overload
+    def classify(
+        self, inputs: Iterator[Any], options: ClassificationOptions = ..., **keywords: Any
+    ) -> Iterator[Prediction]: ...
+
+    @overload
+    def classify(
+        self, inputs: Column, options: ClassificationOptions = ..., **keywords: Any
+    ) -> list[Prediction]: ...
+
+    @with_options(ClassificationOptions)
+    def classify(
+        self,
+        inputs: Any,
+        options: ClassificationOptions = DEFAULTS,
+        *,
+        done: Done = silent,
+        **keywords: Any,
+    ) -> Any:
+        """Predict the class of one image or many.
+
+        Args:
+            inputs: An image, a list of images or an iterator of images. An image is a path, an image of Pillow, or an array
+                (height, width) or (height, width, channels).
+            options: Options as an object. Keywords replace its fields.
+            done: Called with the number of images that were newly classified, for progress.
+
+        Returns:
+            A prediction for an image, a list for many, a lazy iterator for an iterator.
+
+        Example:
+            >>> classifier = qkv.load("runs/shapes")
+            >>> image = PIL.Image.open("picture.png")
+            >>> classifier.classify(image) == classifier.classify("picture.png")
+            True
+            >>> len(classifier.classify([image, "picture.png"]))
+            2
+        """
+        chosen = replace_options(options, keywords)
+        return IMAGES.apply(inputs, lambda part: self._classify(part, done, chosen))
+
+    @with_options(ClassificationOptions)
+    async def aclassify(self, inputs: Any, options: ClassificationOptions = DEFAULTS, **keywords: Any) -> Any:
+        """Like `classify`, for asyncio: other tasks run while it works.
+
+        Args:
+            inputs: An image or a list of images.
+            options: Options as an object. Keywords replace its fields.
+
+        Returns:
+            What `classify` returns.
+
+        Example:
+            >>> classifier = qkv.load("runs/shapes")
+            >>> asyncio.run(classifier.aclassify("picture.png")) == classifier.classify("picture.png")
+            True
+        """
+        classify: Any = self.classify
+        return await in_thread(lambda report: classify(inputs, options, done=report, **keywords))
+
+    def _classify(
+        self, images: Sequence[Any], done: Done = silent, options: ClassificationOptions = DEFAULTS
+    ) -> list[Prediction]:
+        found: list[Prediction] = []
+        for start in range(0, len(images), AT_ONCE):
+            pixels = np.stack(
+                [
+                    picture_from(image, self._form, fit=options.fit, name=f"images[{number}]")
+                    for number, image in enumerate(images[start : start + AT_ONCE], start)
+                ]
+            )
+            probabilities = self._probabilities(pixels).tolist()
+            found += [Prediction.of(self.classes, row)._best(options.top_k) for row in probabilities]
+            done(len(pixels))
+        return found
+
+    def _probabilities(self, pixels: Bytes) -> Floats:
         """Probabilities of all classes for images (N, C, height, width) in memory.  (N, classes)"""
         parts = [
-            softmax(self.runner.logits(as_input(pixels[start : start + AT_ONCE])))
+            softmax(self._runner.logits(as_input(pixels[start : start + AT_ONCE])))
             for start in range(0, len(pixels), AT_ONCE)
         ]
         return np.concatenate(parts)
 
-    def accuracy(self, images: Labelled) -> float:
+    def _accuracy(self, images: Labelled) -> float:
         """The share of images whose likeliest class is their own."""
-        return float((self.probabilities(images.pictures).argmax(-1) == images.labels).mean())
+        return float((self._probabilities(images.pictures).argmax(-1) == images.labels).mean())
+
+
+def names_of(classes: Sequence[str]) -> str:
+    return ", ".join(classes[:12]) + (", …" if len(classes) > 12 else "")
+
+
+def image_or_none(value: Any) -> Any:
+    """An image. The command line gives paths in tuples of one."""
+    alone = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+    return alone if is_image(alone) else None
+
+
+IMAGES: Accepts[Any] = Accepts(
+    method="classify",
+    argument="images",
+    what="an image, a list of images or an iterator of images",
+    item="a path, an image of Pillow or an array",
+    is_one=is_image,
+    read=image_or_none,
+    at_once=AT_ONCE,
+)

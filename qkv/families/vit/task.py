@@ -128,9 +128,9 @@ class VitTask(Task[ImageClassifier]):
 
     def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         images = self.images
-        results = {"validation accuracy": percent(product.accuracy(images.valid), len(images.valid))}
+        results = {"validation accuracy": percent(product._accuracy(images.valid), len(images.valid))}
         if images.test is not None:
-            results["test accuracy"] = percent(product.accuracy(images.test), len(images.test))
+            results["test accuracy"] = percent(product._accuracy(images.test), len(images.test))
         return {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "vit",
@@ -193,7 +193,7 @@ class AccuracyWatch(ForwardingWatch):
         self.product, self.images, self.path = product, images, path
 
     def on_validation(self, position: Position, loss: float, improved: bool) -> None:
-        share = self.product.accuracy(self.images.valid)
+        share = self.product._accuracy(self.images.valid)
         self.images.accuracies.append(share)
         minutes = round(position.seconds / 60, 2)
         line = {"step": position.step, "minutes": minutes, "accuracy": round(share, 5)}

@@ -30,7 +30,7 @@ def trace_vit(
         raise QkvError(
             f"this model's images have {config.patches} patches; at most {MOST_PATCHES} can be traced."
         )
-    pixels = torch.tensor(read_picture(Path(text), classifier.form, fit=True))[None].float() / 127.5 - 1
+    pixels = torch.tensor(read_picture(Path(text), classifier._form, fit=True))[None].float() / 127.5 - 1
     model, tape = (
         apply_experiment(classifier.model, experiment, {"stack": StackLocation("stack", False)}).eval(),
         Tape(),

@@ -38,7 +38,7 @@ def test_each_row_gets_the_vector_of_its_own_states(
 ) -> None:
     if running is BY_NUMPY:
         monkeypatch.setattr("qkv.engine.texts.TextEngine", without_compiler)
-    encoder = tiny_bert().running(running).runner.texts
+    encoder = tiny_bert()._running(running)._runner.texts
     np.testing.assert_allclose(encode_rows(encoder, ROWS, pool), wanted(pool), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(encode_rows(encoder, ROWS[2:3], pool), wanted(pool)[2:3], rtol=1e-5, atol=1e-5)
 
@@ -46,36 +46,36 @@ def test_each_row_gets_the_vector_of_its_own_states(
 def test_without_a_compiler_int8_is_the_same_with_one_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    by_engine = encode_rows(tiny_bert().running(Running()).runner.texts, ROWS, "mean")
+    by_engine = encode_rows(tiny_bert()._running(Running())._runner.texts, ROWS, "mean")
     monkeypatch.setattr("qkv.engine.texts.TextEngine", without_compiler)
     told: list[str] = []
-    model = tiny_bert().running(Running(), told.append)
-    found = encode_rows(model.runner.texts, ROWS, "mean")
+    model = tiny_bert()._running(Running(), told.append)
+    found = encode_rows(model._runner.texts, ROWS, "mean")
     np.testing.assert_allclose(found, by_engine, rtol=1e-2, atol=1e-2)
     assert told == [WITHOUT_ENGINE.format(error="there is no C++ compiler")]
 
 
 @pytest.mark.parametrize("compute", ["int8", "bf16"])
 def test_smaller_numbers_are_close(compute: Literal["int8", "bf16"]) -> None:
-    model = tiny_bert().running(Running(compute_type=compute))
-    found = torch.from_numpy(encode_rows(model.runner.texts, ROWS, "mean"))
+    model = tiny_bert()._running(Running(compute_type=compute))
+    found = torch.from_numpy(encode_rows(model._runner.texts, ROWS, "mean"))
     assert torch.cosine_similarity(found, wanted("mean"), dim=-1).min() > 0.95
 
 
 def test_done_counts_every_row_once() -> None:
     for rows in (ROWS, ROWS[:1]):
         told: list[int] = []
-        encode_rows(tiny_bert().runner.texts, rows, "mean", told.append)
+        encode_rows(tiny_bert()._runner.texts, rows, "mean", told.append)
         assert sum(told) == len(rows)
 
 
 def test_no_rows_have_no_vectors() -> None:
-    assert encode_rows(tiny_bert().runner.texts, [], "mean").shape == (0, 20)
+    assert encode_rows(tiny_bert()._runner.texts, [], "mean").shape == (0, 20)
 
 
 def test_more_tokens_than_positions_are_rejected() -> None:
     with pytest.raises(QkvError, match="a text has 25 tokens, and the model reads at most 24"):
-        encode_rows(tiny_bert().runner.texts, [Row([5] * 25, [0] * 25)], "mean")
+        encode_rows(tiny_bert()._runner.texts, [Row([5] * 25, [0] * 25)], "mean")
 
 
 def test_batches_hold_every_row_once_and_are_of_similar_length() -> None:

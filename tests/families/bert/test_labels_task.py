@@ -75,7 +75,7 @@ def test_a_kept_regression_head_predicts_the_same_numbers_on_the_new_scale(tmp_p
     report = tuned(tmp_path / "base", tmp_path / "out", ["10.0", "25.5"])
     assert report["fine_tuned"]["head"] == "kept"
     before, after = load(tmp_path / "base"), load(tmp_path / "out")
-    assert after.defaults.mean != before.defaults.mean
+    assert after._defaults.mean != before._defaults.mean
     asked = [(text,) for text in TEXTS]
     numbers = [[verdict.number for verdict in each.classify(asked)] for each in (before, after)]
     assert numbers[1] == pytest.approx(numbers[0], abs=1e-4)

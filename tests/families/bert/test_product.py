@@ -19,11 +19,11 @@ TEXTS = ["the cat sat", "a dog barked at the cat", "why?"]
 
 @pytest.fixture(scope="module", params=[EXACT, Running(engine="torch")], ids=["engine", "torch"])
 def bert(request: pytest.FixtureRequest) -> Bert:
-    return tiny_bert().running(request.param)
+    return tiny_bert()._running(request.param)
 
 
 def test_the_engine_and_torch_give_the_same_output() -> None:
-    engine, by_torch = (tiny_bert().running(each) for each in (EXACT, Running(engine="torch")))
+    engine, by_torch = (tiny_bert()._running(each) for each in (EXACT, Running(engine="torch")))
     [one], [other] = (each.fill("the [MASK] sat", top_k=9) for each in (engine, by_torch))
     assert [guess.word for guess in one] == [guess.word for guess in other]
     for mine, theirs in zip(one, other, strict=True):
@@ -45,7 +45,7 @@ def test_each_mask_gets_its_likeliest_words_best_first(bert: Bert) -> None:
 
 
 def test_fill_returns_the_probabilities_of_the_model(bert: Bert) -> None:
-    pieces = bert.pieces
+    pieces = bert.tokenizer
     ids = [pieces.begin, *pieces.encode("the"), pieces.mask, *pieces.encode("sat"), pieces.separator]
     with torch.no_grad():
         logits = bert.model(torch.tensor([ids]))[0, 2]
@@ -72,14 +72,14 @@ def test_a_text_is_most_like_itself(bert: Bert) -> None:
 
 def test_a_long_text_is_read_in_parts_and_every_place_counts(bert: Bert) -> None:
     long = "The cat sat on the mat. It slept there for hours. A dog barked at the cat. Why did it bark?"
-    assert len(bert.pieces.encode(long)) > CONTEXT
+    assert len(bert.tokenizer.encode(long)) > CONTEXT
     vectors = bert.embed([long, TEXTS[0]], raw=True)
-    parts, owners = bert.parts_of([long], "mean")
+    parts, owners = bert._parts_of([long], "mean")
     assert set(owners) == {0}
     lengths = [len(row.ids) for row in parts]
-    states = bert.runner.texts(*concatenate(parts))
+    states = bert._runner.texts(*concatenate(parts))
     assert vectors[0] == pytest.approx(states.mean(0), abs=1e-5)
-    assert sum(lengths) == len(bert.pieces.encode(long)) + 2 * len(parts)
+    assert sum(lengths) == len(bert.tokenizer.encode(long)) + 2 * len(parts)
 
 
 def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
@@ -103,9 +103,8 @@ def test_an_impossible_request_raises_an_error(bert: Bert, ask, says: str) -> No
         ask(bert)
 
 
-def test_a_string_instead_of_a_list_is_rejected(bert: Bert) -> None:
-    with pytest.raises(QkvError, match=r"takes a list of texts: \[text\]"):
-        bert.embed("the cat")
+def test_one_text_gives_one_vector(bert: Bert) -> None:
+    assert bert.embed("the cat") == pytest.approx(bert.embed(["the cat"])[0])
 
 
 def test_heads_that_are_not_there_are_named() -> None:
@@ -114,7 +113,7 @@ def test_heads_that_are_not_there_are_named() -> None:
         bare.fill("the [MASK]")
     with pytest.raises(QkvError, match="no head for the next sentence"):
         bare.follows("a", "b")
-    assert bare.facts()["heads"] == "none (embeddings only)"
+    assert bare.info()["heads"] == "none (embeddings only)"
 
 
 def test_saved_and_loaded_it_gives_the_same_output(bert: Bert, tmp_path: Path) -> None:
@@ -124,7 +123,7 @@ def test_saved_and_loaded_it_gives_the_same_output(bert: Bert, tmp_path: Path) -
         guess.word for guess in bert.fill("the [MASK] sat")[0]
     ]
     assert again.embed(TEXTS) == pytest.approx(bert.embed(TEXTS), abs=1e-5)
-    assert again.facts() == bert.facts()
+    assert again.info() == bert.info()
 
 
 def test_files_that_do_not_belong_together_are_rejected(bert: Bert, tmp_path: Path) -> None:

@@ -25,14 +25,14 @@ def test_a_saved_painter_draws_the_same(tmp_path: Path) -> None:
     before.save(tmp_path)
     after = qkv.load(tmp_path)
     assert isinstance(after, ImageGenerator)
-    for one, other in zip(before.draw(CAPTION, FEW), after.draw(CAPTION, FEW), strict=True):
+    for one, other in zip(before._draw(CAPTION, FEW), after._draw(CAPTION, FEW), strict=True):
         assert np.array_equal(one.pixels, other.pixels)
         assert one.likelihood == pytest.approx(other.likelihood)
 
 
 def test_the_same_seed_draws_the_same_and_another_seed_something_else() -> None:
     painter = untrained_painter()
-    first, again, other = (painter.draw(CAPTION, how)[0].pixels for how in (FEW, FEW, replace(FEW, seed=6)))
+    first, again, other = (painter.draw(CAPTION, how).pixels for how in (FEW, FEW, replace(FEW, seed=6)))
     assert first.shape == (3, 32, 32)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -47,8 +47,8 @@ def test_captions_go_to_where_the_model_is_and_drawings_come_back(monkeypatch: p
         return [Hypothesis([0] * painter.config.area, 0.0, False, [])] * len(start)
 
     monkeypatch.setattr("qkv.families.dalle.product.sample", sampled)
-    monkeypatch.setattr(painter, "likelihood", lambda captions, codes: [0.0] * len(captions))
-    assert painter.draw(CAPTION, FEW)[0].pixels.shape == (3, 32, 32)
+    monkeypatch.setattr(painter, "_likelihood", lambda captions, codes: [0.0] * len(captions))
+    assert painter.draw(CAPTION, FEW).pixels.shape == (3, 32, 32)
     assert devices == ["meta"] * 2
 
 
@@ -75,25 +75,25 @@ def test_pictures_go_to_where_the_codebook_is_and_come_back(monkeypatch: pytest.
 @pytest.mark.parametrize("ranking", ["likelihood", "contrast"])
 def test_the_best_come_first(ranking: str) -> None:
     how = DrawingOptions(candidates=6, ranking=ranking)  # type: ignore[arg-type]
-    values = [getattr(drawing, ranking) for drawing in untrained_painter().draw(CAPTION, how)]
+    values = [getattr(drawing, ranking) for drawing in untrained_painter()._draw(CAPTION, how)]
     assert values == sorted(values, reverse=True)
     assert len(set(values)) > 1
 
 
 def test_the_likelihood_of_a_picture_is_that_of_its_codes() -> None:
     painter = untrained_painter()
-    captions = np.array([painter.read(CAPTION)])
+    captions = np.array([painter._read(CAPTION)])
     codes = np.random.default_rng(1).integers(0, 12, (1, 16))
     step, ids, total = painter.model.begin(torch.tensor(captions)), captions[:, -1:], 0.0
     for place in range(16):
         total += float(step(torch.tensor(ids)).log_softmax(-1)[0, codes[0, place]])
         ids = codes[:, place : place + 1]
-    assert painter.likelihood(captions, codes)[0] == pytest.approx(total / 16, abs=1e-5)
+    assert painter._likelihood(captions, codes)[0] == pytest.approx(total / 16, abs=1e-5)
 
 
 def test_many_captions_are_drawn_together() -> None:
     counted: list[int] = []
-    found = untrained_painter().draw_each([CAPTION, "a ring", "un anillo verde"], FEW, done=counted.append)
+    found = untrained_painter()._draw_each([CAPTION, "a ring", "un anillo verde"], FEW, done=counted.append)
     assert [len(each) for each in found] == [3, 3, 3]
     assert sum(counted) == 3
 
@@ -114,19 +114,19 @@ def test_a_caption_that_means_nothing_is_rejected(caption: str, sentence: str) -
 
 
 def test_a_painter_of_an_open_world_takes_any_word() -> None:
-    assert untrained_painter(closed=False).read("ein Quantum")[-1] == 0
+    assert untrained_painter(closed=False)._read("ein Quantum")[-1] == 0
 
 
 def test_captions_ignore_case() -> None:
     painter = untrained_painter()
-    assert painter.read("A Red circle") == painter.read("a red circle")
+    assert painter._read("A Red circle") == painter._read("a red circle")
 
 
 def test_captions_ignore_a_final_full_stop() -> None:
     painter = untrained_painter()
-    assert painter.read("A red circle.") == painter.read("a red circle .") == painter.read("a red circle")
+    assert painter._read("A red circle.") == painter._read("a red circle .") == painter._read("a red circle")
     with pytest.raises(QkvError, match="the caption is empty"):
-        painter.read(" . ")
+        painter._read(" . ")
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_it_begins_with_the_weights_the_tokens_and_the_sizes_of_the_model(
     for name, tensor in before.model.state_dict().items():
         assert torch.allclose(after.model.state_dict()[name], tensor, rtol=0, atol=1e-25), name
     assert after.tokenizer.text() == before.tokenizer.text()
-    assert after.defaults == before.defaults
+    assert after._defaults == before._defaults
     stack = replace(before.model.config.stack, dropout=0.25)
     assert after.model.config == replace(before.model.config, stack=stack)
     assert report["fine_tuned"] == {"from": "gpt2", "validation_loss_before": report["validation"]["loss"]}
@@ -116,7 +116,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
     frames = {name: value for name, value in report["results"].items() if name.startswith("test")}
     now, then = (float(frames[name].split()[0]) for name in sorted(frames))
     assert now < then - 4
-    assert load(tmp_path / "out").compose(generation=GenerationOptions(max_new_tokens=16))
+    assert load(tmp_path / "out").compose(options=GenerationOptions(max_new_tokens=16))
 
 
 @pytest.mark.parametrize(

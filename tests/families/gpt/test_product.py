@@ -42,7 +42,7 @@ def test_temperature_0_takes_the_likeliest_also_past_the_context(generator: Lang
     ids = generator.tokenizer.encode("the dog")
     expected = by_hand(generator, ids, 15)
     assert generator.tokenizer.end not in expected
-    said = list(generator.stream_ids(ids, GREEDY, lambda: None))
+    said = list(generator._stream_ids(ids, GREEDY, lambda: None))
     assert said == expected
     assert generator.generate("the dog", GREEDY) == b"".join(
         generator.tokenizer.token_bytes[token] for token in expected
@@ -81,8 +81,8 @@ def test_a_prompt_longer_than_the_context_is_read_in_its_window(generator: Langu
     ids = generator.tokenizer.encode(prompt)
     window = ids[first_read(len(ids), 9) :]
     few = GenerationOptions(max_new_tokens=1, temperature=0)  # a second token slides elsewhere
-    assert list(generator.stream_ids(ids, few, lambda: None)) == list(
-        generator.stream_ids(window, few, lambda: None)
+    assert list(generator._stream_ids(ids, few, lambda: None)) == list(
+        generator._stream_ids(window, few, lambda: None)
     )
 
 
@@ -169,8 +169,8 @@ def test_a_saved_model_gives_the_same_output(pieces: str, tmp_path: Path) -> Non
     again = qkv.load(tmp_path, EXACT)
     assert isinstance(again, LanguageModel)
     ids = [5, 6, 7]
-    assert list(again.stream_ids(ids, GREEDY, lambda: None)) == list(
-        generator.stream_ids(ids, GREEDY, lambda: None)
+    assert list(again._stream_ids(ids, GREEDY, lambda: None)) == list(
+        generator._stream_ids(ids, GREEDY, lambda: None)
     )
 
 
@@ -180,8 +180,8 @@ def test_a_saved_model_gives_the_same_output(pieces: str, tmp_path: Path) -> Non
 def test_music_continues_in_voices_and_whole_frames() -> None:
     generator = untrained("notes", max_length=16)
     beginning = [(60, 55, 52, 48), (62, 55, 53, 47)]
-    notes, generation = generator.notes(), GenerationOptions(max_new_tokens=22, temperature=1.0)
-    said = list(generator.stream_ids(notes.encode_frames(beginning), generation, lambda: None))
+    notes, generation = generator._notes(), GenerationOptions(max_new_tokens=22, temperature=1.0)
+    said = list(generator._stream_ids(notes.encode_frames(beginning), generation, lambda: None))
     assert len(said) == 22
     voices = [notes.of_voice(place % 4) for place in range(len(said))]
     assert all(token in voice for token, voice in zip(said, voices, strict=True))
@@ -193,8 +193,10 @@ def test_music_continues_in_voices_and_whole_frames() -> None:
 def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
     generator = untrained("notes", max_length=16)
     pieces = [[(60, 55, 52, 48)] * 5, [(62, 57, 53, 46)] * 3]
-    nats = [-float(generator.log_probabilities_of(generator.notes().encode_frames(p)).sum()) for p in pieces]
-    assert generator.nats_of_music(pieces) == pytest.approx(sum(nats), rel=1e-5)
+    nats = [
+        -float(generator._log_probabilities_of(generator._notes().encode_frames(p)).sum()) for p in pieces
+    ]
+    assert generator._nats_of_music(pieces) == pytest.approx(sum(nats), rel=1e-5)
 
 
 def test_text_and_music_are_not_mixed_up() -> None:
@@ -214,8 +216,8 @@ def broken_compiler(*_: object, **__: object) -> None:
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_the_engine_continues_as_the_model_does(pieces: TokenType, temperature: float) -> None:
     generator, generation = untrained(pieces), GenerationOptions(max_new_tokens=40, temperature=temperature)
-    by_engine = generator.running(EXACT)
-    if not isinstance(by_engine.runner, GPTEngine):
+    by_engine = generator._running(EXACT)
+    if not isinstance(by_engine._runner, GPTEngine):
         pytest.skip("the engine cannot be built here")
     for prompt in ("", "the dog", TEXT[:80]):
         assert by_engine.generate(prompt, generation) == generator.generate(prompt, generation)
@@ -223,7 +225,7 @@ def test_the_engine_continues_as_the_model_does(pieces: TokenType, temperature: 
 
 def test_the_engine_composes_what_the_model_does() -> None:
     generator, generation = untrained("notes"), GenerationOptions(max_new_tokens=40, temperature=1.0)
-    assert generator.running(EXACT).compose([], generation) == generator.compose([], generation)
+    assert generator._running(EXACT).compose([], generation) == generator.compose([], generation)
 
 
 @pytest.mark.parametrize("compute", ["float32", "int8"])
@@ -232,17 +234,17 @@ def test_without_a_compiler_the_text_is_the_same_with_one_warning(
 ) -> None:
     generator, generation = untrained("subwords"), GenerationOptions(max_new_tokens=30, temperature=0)
     running = Running(compute_type=compute)
-    by_engine = generator.running(running)
+    by_engine = generator._running(running)
     monkeypatch.setattr("qkv.engine.gpt.GPTEngine", broken_compiler)
     told: list[str] = []
-    by_numpy = generator.running(running, told.append)
-    assert isinstance(by_numpy.runner, NumpyGPT)
+    by_numpy = generator._running(running, told.append)
+    assert isinstance(by_numpy._runner, NumpyGPT)
     assert told == [WITHOUT_ENGINE.format(error="there is no C++ compiler")]
     assert by_numpy.generate("the dog", generation) == by_engine.generate("the dog", generation)
 
 
 def test_bf16_continues_a_text_and_leaves_the_model_as_it_is() -> None:
     generator = untrained("subwords")
-    smaller = generator.running(Running(compute_type="bf16"))
+    smaller = generator._running(Running(compute_type="bf16"))
     assert smaller.generate("the dog", GREEDY)
     assert generator.model.tokens.weight.dtype is torch.float32

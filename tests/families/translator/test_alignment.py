@@ -45,12 +45,10 @@ def test_alignments_use_the_requested_target_language(
 
     monkeypatch.setattr(Aligner, "attention", spy)
     asked = TranslationOptions(target_language="fra", alignments=True)
-    (answer,) = translator.hypotheses(SENTENCE, asked)
+    answer = translator.translate(SENTENCE, asked, details=True)
     assert read[-1] == translator.tokenizer.encode(f">>fra<<{SENTENCE}")
-    (marked,) = translator.hypotheses(f">>fra<< {SENTENCE}", TranslationOptions(alignments=True))
-    (default,) = load(imported / "french", engine="torch").hypotheses(
-        SENTENCE, TranslationOptions(alignments=True)
-    )
+    marked = translator.translate(f">>fra<< {SENTENCE}", details=True)
+    default = load(imported / "french", engine="torch").translate(SENTENCE, details=True)
     assert answer.alignment == marked.alignment == default.alignment
     translator.translate("the <b>dog</b> sees", TranslationOptions(target_language="deu"))
     assert read[-1] == translator.tokenizer.encode(">>deu<<the dog sees")
@@ -64,8 +62,8 @@ def test_a_language_marker_is_not_a_word(imported: Path, monkeypatch: pytest.Mon
         return np.eye(len(source) + 1)[[1] * len(output)]
 
     monkeypatch.setattr(Aligner, "attention", first_word)
-    (answer,) = load(imported / "several", engine="torch").hypotheses(
-        SENTENCE, TranslationOptions(target_language="fra", alignments=True)
+    answer = load(imported / "several", engine="torch").translate(
+        SENTENCE, target_language="fra", details=True
     )
     assert answer.alignment
     assert {source for source, _ in answer.alignment} == {0}
@@ -77,10 +75,10 @@ def test_alignments_of_the_engine_need_no_second_pass(
 ) -> None:
     model = Path(__file__).parents[2] / "compatibility" / "format-1" / "translator"
     asked, texts = TranslationOptions(alignments=True, beam_size=beam_size), ["one two three", "two one"]
-    wanted = load(model, engine="torch").hypotheses(texts, asked)
+    wanted = load(model, engine="torch")._pipeline.hypotheses(texts, asked)
     engine = load(model, compute_type="float32")
     monkeypatch.delattr(Aligner, "attention")
-    found = engine.hypotheses(texts, asked)
+    found = engine._pipeline.hypotheses(texts, asked)
     assert [each[0].alignment for each in found] == [each[0].alignment for each in wanted]
 
 
@@ -90,9 +88,9 @@ def test_word_attention_agrees_with_alignments(imported: Path) -> None:
     source, target = "the ﬁne  dog", "der Hund sieht"
     looks = word_attention(translator, source, target)
     for (block, head), links in looks.cross.items():
-        own = Aligner(block=block, heads=(head,), late=translator.aligner.late)
-        one = Translator(translator.model, translator.tokenizer, replace(translator.defaults, aligner=own))
-        assert one.word_links(source, target) == links
+        own = Aligner(block=block, heads=(head,), late=translator._pipeline.aligner.late)
+        one = Translator(translator.model, translator.tokenizer, replace(translator._defaults, aligner=own))
+        assert one.align(source, target) == links
 
 
 def test_a_prefix_that_the_model_cannot_write_raises_an_error(imported: Path) -> None:

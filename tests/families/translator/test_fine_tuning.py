@@ -165,12 +165,12 @@ def test_an_imported_translator_learns_and_goes_out_and_in_again(marian: Path, t
     export_to_transformers(tmp_path / "out", tmp_path / "published")
     import_model(tmp_path / "published", tmp_path / "again", origin="here")
     first, again = load(tmp_path / "out"), load(tmp_path / "again")
-    assert first.defaults.languages == Languages(source="en", target="de")  # one named now, one before
-    assert again.defaults == first.defaults
+    assert first._defaults.languages == Languages(source="en", target="de")  # one named now, one before
+    assert again._defaults == first._defaults
     lines = named.valid.source
     assert again.translate(lines) == first.translate(lines)
     assert first.translate(lines) != load(marian).translate(lines)
-    assert first.defaults.beam_size == load(marian).defaults.beam_size
+    assert first._defaults.beam_size == load(marian)._defaults.beam_size
 
 
 def test_the_target_language_of_the_pairs_comes_from_an_option_or_from_each_line(

@@ -1,7 +1,7 @@
 """Text in, text out: every line answered, in order, with nothing dropped."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.product import Translator
 from qkv.families.translator.search import Request
 from qkv.families.translator.text_search import TextSearch
@@ -73,7 +74,8 @@ def untrained(kind: type[Translator] = Translator, *, max_length: int = 60, long
     return kind(model, TOKENIZER, defaults)
 
 
-class Echo(Translator):
+@dataclass(frozen=True)
+class EchoPipeline(Pipeline):
     """Says what it was given, and remembers it."""
 
     given: list[str]
@@ -85,8 +87,15 @@ class Echo(Translator):
         done: Callable[[int], None],
         search: TextSearch,
     ) -> list[list[Translation]]:
-        self.given = [piece for piece, _ in pieces]
+        self.given[:] = [piece for piece, _ in pieces]
         return [[Translation(text=piece, score=0.0)] for piece in self.given]
+
+
+class Echo(Translator):
+    @property
+    def _pipeline(self) -> EchoPipeline:
+        self.__dict__.setdefault("given", [])
+        return EchoPipeline([self._runner], self.tokenizer, self._defaults, self.given)  # type: ignore[attr-defined]
 
 
 ECHO = untrained(Echo)
@@ -105,7 +114,7 @@ def test_no_text_is_lost_between_segments(text: str) -> None:
     echo = ECHO
     assert echo.translate(text) == text
     assert all(piece == piece.strip() != "" for piece in echo.given)
-    assert all(len(TOKENIZER.encode(piece)) <= echo.limit for piece in echo.given)
+    assert all(len(TOKENIZER.encode(piece)) <= echo._pipeline.limit for piece in echo.given)
 
 
 def test_a_line_of_ten_thousand_words_is_translated_in_segments_without_loss() -> None:
@@ -114,14 +123,14 @@ def test_a_line_of_ten_thousand_words_is_translated_in_segments_without_loss() -
     line = " ".join(words)
     assert echo.translate(line) == line
     assert [word for piece in echo.given for word in piece.split()] == words
-    assert len(echo.given) >= 10_000 / echo.limit
-    assert max(len(TOKENIZER.encode(piece)) for piece in echo.given) <= echo.limit
+    assert len(echo.given) >= 10_000 / echo._pipeline.limit
+    assert max(len(TOKENIZER.encode(piece)) for piece in echo.given) <= echo._pipeline.limit
 
 
 def test_a_long_line_is_really_translated_within_the_context() -> None:
     """The limit of a piece is the model's when training has shown longer sentences than it can take."""
     translator = untrained(max_length=12, longest=500)
-    assert translator.limit == 11
+    assert translator._pipeline.limit == 11
     answer = translator.translate("the cat danced. " * 50)
     assert answer != "the cat danced. " * 50
     assert translator.translate("猫👍" * 60) != ""
@@ -130,7 +139,7 @@ def test_a_long_line_is_really_translated_within_the_context() -> None:
 def test_sentences_of_a_long_text_are_translated_one_by_one() -> None:
     translator = untrained(longest=6)
     first, second = "the cat danced. ", "my friends like tomatoes!"
-    assert len(translator.segments(first + second)) == 2
+    assert len(translator._pipeline.segments(first + second)) == 2
     assert translator.translate(first + second) == translator.translate(first) + translator.translate(second)
 
 
@@ -177,8 +186,9 @@ def test_a_text_gives_a_text_and_a_list_a_list() -> None:
 
 def test_hypotheses_of_one_text_are_a_list_and_of_many_a_list_of_lists() -> None:
     translator = untrained()
-    (one,) = translator.hypotheses(["the cat"], TranslationOptions(beam_size=3, num_hypotheses=2))
-    assert translator.hypotheses("the cat", TranslationOptions(beam_size=3, num_hypotheses=2)) == one
+    (one,) = translator._pipeline.hypotheses(["the cat"], TranslationOptions(beam_size=3, num_hypotheses=2))
+    found = translator.translate("the cat", beam_size=3, num_hypotheses=2, details=True)
+    assert [each.text for each in found] == [each.text for each in one]
 
 
 def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
@@ -188,7 +198,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
     assert translator.translate(text) == f"{first}\n\n  {second}\r\n"
     first, second = ("".join(translator.stream(line)) for line in ("the cat danced", "I like cats"))
     assert "".join(translator.stream(text)) == f"{first}\n\n  {second}\r\n"
-    assert translator.segments("the <a\nhref='x'>cat</a>\ndanced") == [
+    assert translator._pipeline.segments("the <a\nhref='x'>cat</a>\ndanced") == [
         "the <a\nhref='x'>cat</a>\n",
         "danced",
     ]
@@ -213,11 +223,13 @@ def test_translating_needs_no_gradient_and_no_dropout() -> None:
 
 def test_attention_rows_sum_to_one_and_have_a_word_on_each_axis() -> None:
     translator = untrained()
-    attention = translator.attention("the cat danced")
+    attention = translator._pipeline.attention("the cat danced")
     assert attention.source == ["the", "cat", "danced", "<end>"]
     said = TOKENIZER.encode("the cat danced")
-    search = translator.texts.search(TranslationOptions(beam_size=1, length_penalty=0.0, batch_tokens=64))
-    [[found]] = translator.texts.searcher(TranslationOptions()).find(
+    search = translator._pipeline.texts.search(
+        TranslationOptions(beam_size=1, length_penalty=0.0, batch_tokens=64)
+    )
+    [[found]] = translator._pipeline.texts.searcher(TranslationOptions()).find(
         [Request(source=said)], search, lambda _: None
     )
     ids = found.ids
@@ -233,13 +245,13 @@ def test_attention_works_if_the_output_fills_the_context() -> None:
         translator.model.tokens.weight[2] = -10 * translator.model.tokens.weight.mean(dim=0)
         translator.model.decoder.norm.weight.zero_()
         translator.model.decoder.norm.bias.copy_(translator.model.tokens.weight[5] * 100)
-    assert len(translator.attention("the cat danced").target) == 16
+    assert len(translator._pipeline.attention("the cat danced").target) == 16
 
 
 @pytest.mark.parametrize("text", ["", " ", "👍", "the cat danced. " * 30])
 def test_attention_of_empty_or_long_text_raises_an_error(text: str) -> None:
     with pytest.raises(QkvError, match="needs one sentence that is neither empty nor too long"):
-        untrained().attention(text)
+        untrained()._pipeline.attention(text)
 
 
 # N-best, scores, chance, streams --------------------------------------------------------------------------
@@ -249,7 +261,7 @@ def test_hypotheses_are_sorted_distinct_and_begin_with_the_translation() -> None
     translator = untrained()
     for text, answers in zip(
         SENTENCES,
-        translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4, num_hypotheses=4)),
+        translator._pipeline.hypotheses(SENTENCES, TranslationOptions(beam_size=4, num_hypotheses=4)),
         strict=True,
     ):
         assert answers[0].text == translator.translate(text, beam=4)
@@ -258,7 +270,7 @@ def test_hypotheses_are_sorted_distinct_and_begin_with_the_translation() -> None
 
 
 def test_more_hypotheses_than_beams_widen_the_beam() -> None:
-    (answers,) = untrained().hypotheses(
+    (answers,) = untrained()._pipeline.hypotheses(
         ["the cat danced"], TranslationOptions(beam_size=1, num_hypotheses=3, no_repeat_ngram_size=2)
     )
     assert len(answers) == 3
@@ -269,8 +281,8 @@ def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
     translator = untrained()
     model, config = translator.model.eval(), translator.model.config
     searcher, search = (
-        translator.texts.searcher(TranslationOptions()),
-        translator.texts.search(TranslationOptions(beam_size=3, length_penalty=0)),
+        translator._pipeline.texts.searcher(TranslationOptions()),
+        translator._pipeline.texts.search(TranslationOptions(beam_size=3, length_penalty=0)),
     )
     requests = [Request(source=TOKENIZER.encode(text)) for text in SENTENCES]
     for request, (found,) in zip(requests, searcher.find(requests, search, lambda _: None), strict=True):
@@ -279,7 +291,7 @@ def test_scores_are_those_of_a_full_forward_pass_and_words_add_up() -> None:
         logits = model(source, torch.tensor([[config.start, *ids[:-1]]]))[0].log_softmax(-1)
         assert found.log_probabilities == pytest.approx(logits[range(len(ids)), ids].tolist(), abs=1e-3)
         assert found.score == pytest.approx(sum(found.log_probabilities), abs=1e-3)
-    (answer,) = translator.hypotheses(["the cat danced"])[0]
+    (answer,) = translator._pipeline.hypotheses(["the cat danced"])[0]
     of_words = sum(word.log_probability for word in answer.words)
     assert [word.text for word in answer.words] == answer.text.split()
     assert of_words >= answer.log_probability - 1e-6  # the end, and pieces that are space, are no words'
@@ -291,7 +303,7 @@ def test_samples_depend_only_on_the_seed_and_the_text() -> None:
     together = translator.translate(SENTENCES, drawn)
     assert together == [translator.translate(text, drawn) for text in SENTENCES]
     assert together != translator.translate(SENTENCES, replace(drawn, seed=8))
-    (several,) = translator.hypotheses(["the cat danced"], replace(drawn, num_hypotheses=4))
+    (several,) = translator._pipeline.hypotheses(["the cat danced"], replace(drawn, num_hypotheses=4))
     assert len({each.text for each in several}) > 1
 
 
@@ -306,10 +318,18 @@ def test_samples_depend_only_on_the_seed_and_the_text() -> None:
 def test_a_stream_adds_up_to_the_translation(text: str, decoding: TranslationOptions) -> None:
     translator = untrained()
     parts = list(translator.stream(text, decoding))
-    searcher, search = translator.texts.searcher(decoding), translator.texts.search(decoding)
-    if "{" not in text and len(translator.segments(text)) == 1 and text.strip().isascii() and text.strip():
+    searcher, search = (
+        translator._pipeline.texts.searcher(decoding),
+        translator._pipeline.texts.search(decoding),
+    )
+    if (
+        "{" not in text
+        and len(translator._pipeline.segments(text)) == 1
+        and text.strip().isascii()
+        and text.strip()
+    ):
         attempt = Attempt(reading=Reading.plain(Job.of(text.strip(), decoding)))
-        request = replace(translator.texts.request(attempt, decoding), whole=True)
+        request = replace(translator._pipeline.texts.request(attempt, decoding), whole=True)
         [[found]] = searcher.find([request], search, lambda _: None)
         assert "".join(parts).strip() == TOKENIZER.decode(found.ids).strip().rstrip("\ufffd")
         assert len(parts) > 3
@@ -320,8 +340,8 @@ def test_a_stream_adds_up_to_the_translation(text: str, decoding: TranslationOpt
 def test_a_stream_has_its_prefix_and_its_phrases_once() -> None:
     translator = untrained()
     text = "the cat danced. " * 8
-    assert len(translator.segments(text)) > 2
-    segments = translator.split(text, TranslationOptions(prefix="my", contain=("crying",)))
+    assert len(translator._pipeline.segments(text)) > 2
+    segments = translator._pipeline.split(text, TranslationOptions(prefix="my", contain=("crying",)))
     assert [each.options.prefix for each in segments] == ["my", *[""] * (len(segments) - 1)]
     assert [each.options.contain for each in segments] == [*[()] * (len(segments) - 1), ("crying",)]
     told = "".join(translator.stream(text, TranslationOptions(beam_size=1, prefix="my", contain=("crying",))))
@@ -342,7 +362,7 @@ def test_sampling_never_outputs_a_partial_character(seed: int) -> None:
 def test_an_aligner_with_missing_heads_raises_an_error() -> None:
     translator = untrained()
     for block, heads in ((2, (0,)), (-1, (0,)), (0, (3,)), (0, ())):
-        wrong = replace(translator.defaults, aligner=Aligner(block=block, heads=heads, late=False))
+        wrong = replace(translator._defaults, aligner=Aligner(block=block, heads=heads, late=False))
         with pytest.raises(QkvError, match="has 2 blocks of 3 heads"):
             Translator(translator.model, TOKENIZER, wrong)
 
@@ -359,23 +379,24 @@ def test_alternatives_begin_with_the_prefix_and_then_differ() -> None:
 
 def test_models_decide_together_and_must_share_a_vocabulary() -> None:
     translator = untrained()
-    assert translator.with_others(translator).translate(SENTENCES) == translator.translate(SENTENCES)
-    stranger = Translator(translator.model, Tokenizer.learn(["x y z"], 270), translator.defaults)
+    assert translator._together_with([translator]).translate(SENTENCES) == translator.translate(SENTENCES)
+    stranger = Translator(translator.model, Tokenizer.learn(["x y z"], 270), translator._defaults)
     with pytest.raises(QkvError, match="one vocabulary"):
-        translator.with_others(stranger)
+        translator._together_with([stranger])
 
 
 @pytest.mark.parametrize("compute", ["bf16", "int8"])
 def test_lower_precision_translates_nearly_the_same(compute: Literal["bf16", "int8"]) -> None:
     translator = untrained()
-    smaller = translator.running(Running(compute_type=compute))
+    smaller = translator._running(Running(compute_type=compute))
     texts = [f"{one} {other}" for one in SENTENCES for other in SENTENCES]
     found = [
-        answers[0].log_probability for answers in smaller.hypotheses(texts, TranslationOptions(beam_size=2))
+        answers[0].log_probability
+        for answers in smaller._pipeline.hypotheses(texts, TranslationOptions(beam_size=2))
     ]
     wanted = [
         answers[0].log_probability
-        for answers in translator.hypotheses(texts, TranslationOptions(beam_size=2))
+        for answers in translator._pipeline.hypotheses(texts, TranslationOptions(beam_size=2))
     ]
     near = sum(abs(one - other) < 0.1 * abs(other) + 0.5 for one, other in zip(found, wanted, strict=True))
     assert near >= 0.7 * len(texts)
@@ -384,11 +405,15 @@ def test_lower_precision_translates_nearly_the_same(compute: Literal["bf16", "in
 
 def test_the_coverage_penalty_changes_scores_and_needs_a_single_model() -> None:
     translator = untrained()
-    free = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4))
-    covered = translator.hypotheses(SENTENCES, TranslationOptions(beam_size=4, coverage_penalty=5.0))
+    free = translator._pipeline.hypotheses(SENTENCES, TranslationOptions(beam_size=4))
+    covered = translator._pipeline.hypotheses(
+        SENTENCES, TranslationOptions(beam_size=4, coverage_penalty=5.0)
+    )
     assert [each[0].score for each in free] != [each[0].score for each in covered]
     with pytest.raises(QkvError, match="a single model"):
-        translator.with_others(translator).hypotheses(["the cat"], TranslationOptions(coverage_penalty=1.0))
+        translator._together_with([translator])._pipeline.hypotheses(
+            ["the cat"], TranslationOptions(coverage_penalty=1.0)
+        )
 
 
 @pytest.mark.parametrize(
@@ -412,6 +437,6 @@ def test_a_beam_that_would_take_all_memory_raises_an_error(wrong: dict[str, int]
 
 def test_the_smallest_context_of_an_ensemble_limits_segments() -> None:
     long, short = untrained(max_length=64, longest=500), untrained(max_length=16, longest=500)
-    both = long.with_others(short)
-    assert both.limit == short.limit < long.limit
+    both = long._together_with([short])
+    assert both._pipeline.limit == short._pipeline.limit < long._pipeline.limit
     assert both.translate("the cat danced. my friends like tomatoes. " * 3)

@@ -51,8 +51,8 @@ def without_torch(model: Translator, request: pytest.FixtureRequest) -> Translat
     with pytest.MonkeyPatch.context() as patch:
         if request.param is NumpyTranslator:
             patch.setattr("qkv.families.translator.runner.Engine", no_engine)
-        translator = model.running(EXACT)
-    if not isinstance(translator.runner, request.param):
+        translator = model._running(EXACT)
+    if not isinstance(translator._runner, request.param):
         pytest.skip("there is no compiler for the engine")
     return translator
 
@@ -76,7 +76,10 @@ def test_the_engine_and_numpy_translate_like_the_model(
     wishes: dict[str, Any], model: Translator, without_torch: Translator
 ) -> None:
     decoding = TranslationOptions(**wishes)
-    wanted, found = model.hypotheses(SENTENCES, decoding), without_torch.hypotheses(SENTENCES, decoding)
+    wanted, found = (
+        model._pipeline.hypotheses(SENTENCES, decoding),
+        without_torch._pipeline.hypotheses(SENTENCES, decoding),
+    )
     assert [[each.text for each in row] for row in found] == [[each.text for each in row] for row in wanted]
     for one, other in zip(found, wanted, strict=True):
         assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-3)
@@ -92,12 +95,18 @@ def test_no_sample_contains_a_partial_character() -> None:
     wild = TranslationOptions(sample=True, temperature=1_000.0)
     ids = TOKENIZER.encode("the cat danced")
     requests = [Request(source=ids, whole=True, seed=seed) for seed in range(20)]
-    found = translator.texts.searcher(wild).find(requests, translator.texts.search(wild), lambda _: None)
-    texts = [TOKENIZER.decode(translator.texts.without_partial_character(each).ids) for (each,) in found]
+    found = translator._pipeline.texts.searcher(wild).find(
+        requests, translator._pipeline.texts.search(wild), lambda _: None
+    )
+    texts = [
+        TOKENIZER.decode(translator._pipeline.texts.without_partial_character(each).ids) for (each,) in found
+    ]
     assert not any("\ufffd" in text for text in texts), texts
     assert any(not text.isascii() for text in texts), "there is something to be whole"
     free = [replace(each, whole=False) for each in requests]
-    found = translator.texts.searcher(wild).find(free, translator.texts.search(wild), lambda _: None)
+    found = translator._pipeline.texts.searcher(wild).find(
+        free, translator._pipeline.texts.search(wild), lambda _: None
+    )
     assert any("\ufffd" in TOKENIZER.decode(each.ids) for (each,) in found), (
         "without the rule there are halves"
     )

@@ -470,7 +470,7 @@ def test_a_trained_translator_never_claims_more_than_its_validation_set_supports
     told = outcome.report["trust"]["confidence"]
     assert told["hypotheses"] > told["sentences"]
     assert {"brier_score", "brier_score_of_a_constant", "calibration_error"} <= told.keys()
-    confidence = load(tmp_path / "out").defaults.confidence  # type: ignore[union-attr]
+    confidence = load(tmp_path / "out")._defaults.confidence  # type: ignore[union-attr]
     least, most = 1 / (told["sentences"] + 2), (told["sentences"] + 1) / (told["sentences"] + 2)
     assert confidence.of((-1e9, -1e9, 0.0)) >= least
     assert confidence.of((0.0, 0.0, 1e9)) <= most

@@ -69,7 +69,7 @@ def test_the_same_classes_in_another_order_keep_the_head_and_its_numbers(base: P
     for name, tensor in before.model.state_dict().items():
         assert same(after.model.state_dict()[name], tensor), name
     right = [before.classes.index(given.valid.classes[label]) for label in given.valid.labels]
-    said = before.probabilities(given.valid.pictures).argmax(-1).tolist()
+    said = before._probabilities(given.valid.pictures).argmax(-1).tolist()
     share = sum(a == b for a, b in zip(said, right, strict=True)) / len(right)
     assert report["fine_tuned"] == {
         "from": "model",
@@ -96,7 +96,7 @@ def test_other_classes_get_a_new_head_on_the_same_body(
 
 def test_a_model_with_two_classes_of_one_name_gets_a_new_head(tmp_path: Path) -> None:
     before = untrained_classifier()
-    ImageClassifier(before.model, replace(before.defaults, classes=("ant", "bee", "bee"))).save(
+    ImageClassifier(before.model, replace(before._defaults, classes=("ant", "bee", "bee"))).save(
         tmp_path / "m"
     )
     report = tuned(tmp_path / "m", tmp_path / "out", gallery("ant", "bee"), settings())

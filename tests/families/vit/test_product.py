@@ -51,7 +51,7 @@ def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Pa
     own = untrained_classifier()
     with pytest.raises(QkvError, match="fit images to the model"):
         own.classify([(str(picture),)])
-    assert own.fitting().classify([(str(picture),)])[0].label in own.classes
+    assert own.classify(picture, fit=True).label in own.classes
 
 
 def test_a_bundle_whose_parts_do_not_belong_together_is_rejected(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
     model = load_for(command.model, "embed", Bert, command.running, warn)
     texts = all_texts(command)
     with name_lines(command), count_progress("embedding", len(texts)) as done:
-        vectors = model.embed(texts, done=done, **asdict(command.options))
+        vectors = model.embed(texts, command.options, done=done)
     if command.output is None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
         for text, vector in zip(texts, vectors.tolist(), strict=True):
@@ -85,8 +85,8 @@ def check(command: Embed) -> None:
 
 
 def all_texts(command: Embed) -> list[str]:
-    from qkv.cli.file_job import lines_of
     from qkv.cli.texts import standard_input
+    from qkv.runtime.file_job import lines_of
 
     if command.text:
         return list(command.text)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
 
     check_text(command.text)
     model = load_for(command.model, "fill", Bert, command.running, warn)
-    places = model.fill(command.text, **asdict(command.options))
+    places = model.fill(command.text, command.options)
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     for number, guesses in enumerate(places, 1):
         if command.json:

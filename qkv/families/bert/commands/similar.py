@@ -1,9 +1,9 @@
 """`qkv similar`: measure how similar two texts are."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
@@ -11,6 +11,9 @@ from qkv.cli.threads import use_threads
 from qkv.errors import QkvError, name_inputs
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
+
+if TYPE_CHECKING:
+    from qkv.families.bert.product import Bert
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,14 +59,14 @@ def main(arguments: list[str]) -> None:
         check_text(text)
     model = load_for(command.model, "similar", Bert, command.running, warn)
     if command.labels is not None:
-        print(json.dumps(correlation(model.embed, command.labels, command.columns)))
+        print(json.dumps(correlation(model, command.labels, command.columns)))
         return
     if command.pairs is None:
-        found = cosines(model.embed, [command.text[0]], [command.text[1]])
+        found = [model.similar(*command.text)]
     else:
         lines, firsts, seconds = read_text_pairs(command.pairs)
-        with name_inputs(lambda number: f"{command.pairs}, line {lines[number % len(lines)]}"):
-            found = cosines(model.embed, firsts, seconds)
+        with name_inputs(lambda number: f"{command.pairs}, line {lines[number]}"):
+            found = cosines(model, firsts, seconds)
     for place, number in enumerate(found, 1):
         if command.json:
             print(json.dumps({"pair": place, "similarity": round(number, 6)}))
@@ -86,18 +89,15 @@ def read_text_pairs(path: Path) -> tuple[list[int], list[str], list[str]]:
     return lines, firsts, seconds
 
 
-def cosines(embed: Callable[..., Any], firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
+def cosines(model: "Bert", firsts: Sequence[str], seconds: Sequence[str]) -> list[float]:
     """The cosine of each pair."""
-    from qkv.families.bert.encoding import normalize
     from qkv.progress.terminal import count_progress
 
     with count_progress("embedding", 2 * len(firsts)) as done:
-        vectors = normalize(embed([*firsts, *seconds], raw=True, done=done))
-    found: list[float] = (vectors[: len(firsts)] * vectors[len(firsts) :]).sum(1).tolist()
-    return found
+        return model.similar(firsts, seconds, done=done)
 
 
-def correlation(embed: Callable[..., Any], path: Path, columns: str) -> dict[str, float | None]:
+def correlation(model: "Bert", path: Path, columns: str) -> dict[str, float | None]:
     from qkv.data.labels import read_labelled
     from qkv.evaluation.classification import pearson, round_or_none, spearman
     from qkv.progress.terminal import say
@@ -107,8 +107,8 @@ def correlation(embed: Callable[..., Any], path: Path, columns: str) -> dict[str
         raise QkvError(f"{path}: similarity needs two texts per row. Name the columns with --columns.")
     numbers = examples.numbers()
     lines = examples.lines
-    with name_inputs(lambda number: f"{path}, line {lines[number % len(lines)]}"):
-        found = cosines(embed, examples.texts, examples.seconds)
+    with name_inputs(lambda number: f"{path}, line {lines[number]}"):
+        found = cosines(model, examples.texts, examples.seconds)
     return {
         "pairs": len(examples),
         "pearson": round_or_none(pearson(found, numbers)),

@@ -1,22 +1,15 @@
 """`qkv draw`: draw images of a caption."""
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from qkv.cli.options import read_options
 from qkv.cli.picture_files import check_picture_path
 from qkv.cli.threads import use_threads
-from qkv.errors import QkvError
-from qkv.families.dalle.options import DrawingOptions
+from qkv.families.dalle.options import DEFAULTS, ONE, DrawingOptions, SheetOptions
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
-
-if TYPE_CHECKING:
-    from qkv.families.dalle.product import Drawing
-
-GAP = 2  # white pixels between the images of a sheet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +20,8 @@ class Draw:
     """What to draw."""
     output: Annotated[Path, Flag(aliases=["-o", "--out"])]
     """File for the image, .png."""
-    top_k: int = 1
-    """Put this many of the best candidates on one sheet, the best first."""
-    scale: int = 8
-    """Enlarge each pixel to this many on a side."""
-    how: Annotated[DrawingOptions, Flag(name="")] = field(default_factory=DrawingOptions)
+    sheet: Annotated[SheetOptions, Flag(name="")] = ONE
+    how: Annotated[DrawingOptions, Flag(name="")] = DEFAULTS
     json: bool = False
     """Print one JSON document: the file, and the scores of each drawing in it."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
@@ -45,10 +35,7 @@ def main(arguments: list[str]) -> None:
         description='Draw a caption, for example\n  qkv draw runs/scenes "a red circle above a blue square" -o out.png',
     )
     check_picture_path("--output", command.output)
-    if not 1 <= command.top_k <= command.how.candidates:
-        raise QkvError("--top-k must be from 1 to the number of candidates.")
-    if not 1 <= command.scale <= 64:
-        raise QkvError("--scale must be from 1 to 64.")
+    command.sheet.check(command.how)
     from qkv.cli.texts import check_text
 
     check_text(command.caption)
@@ -57,39 +44,17 @@ def main(arguments: list[str]) -> None:
     from qkv.families.loading import load_for
     from qkv.progress.terminal import count_progress, say, warn
 
-    painter = load_for(command.model, "draw", ImageGenerator, command.running, warn)
+    generator = load_for(command.model, "draw", ImageGenerator, command.running, warn)
     with count_progress("drawing", command.how.candidates) as done:
-        drawings = painter.draw(command.caption, command.how, done=done)
-    write_sheet(command.output, drawings[: command.top_k], command.scale)
-    for drawing in drawings[: command.top_k]:
+        options = {"output": command.output, **asdict(command.sheet)}
+        found = generator.draw(command.caption, command.how, done=done, **options)
+    drawings = found if isinstance(found, list) else [found]
+    for drawing in drawings:
         say(f"likelihood {drawing.likelihood:.3f}, contrast {drawing.contrast:.3f} per code")
     if not command.json:
         print(command.output)
         return
     from qkv.cli.reports import print_json
 
-    scores = [
-        {"likelihood": each.likelihood, "contrast": each.contrast} for each in drawings[: command.top_k]
-    ]
+    scores = [{"likelihood": each.likelihood, "contrast": each.contrast} for each in drawings]
     print_json({"output": str(command.output), "drawings": scores})
-
-
-def write_sheet(path: Path, drawings: "list[Drawing]", scale: int) -> None:
-    """Arrange the images in rows, on a sheet that is as square as possible."""
-    import io
-
-    from PIL import Image
-
-    from qkv.checkpoint.files import write_file
-
-    side = drawings[0].pixels.shape[1]
-    across = math.ceil(math.sqrt(len(drawings)))
-    down = math.ceil(len(drawings) / across)
-    sheet = Image.new("RGB", (across * (side + GAP) - GAP, down * (side + GAP) - GAP), "white")
-    for number, drawing in enumerate(drawings):
-        picture = Image.fromarray(drawing.pixels.transpose(1, 2, 0).copy())
-        sheet.paste(picture, (number % across * (side + GAP), number // across * (side + GAP)))
-    large = sheet.resize((sheet.width * scale, sheet.height * scale), Image.Resampling.NEAREST)
-    content = io.BytesIO()
-    large.save(content, format="PNG")
-    write_file(path, content.getvalue())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from qkv.cli.options import check_output, read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import QkvError
-from qkv.families.gpt.options import GenerationOptions
+from qkv.families.gpt.options import DEFAULTS, GenerationOptions
 from qkv.flags import Flag, Positional
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
@@ -26,7 +27,7 @@ class Generate:
     """Folder of the model."""
     prompt: Positional[str] = ""
     """Text to continue; - reads it from standard input. For music, a MIDI file. By default, nothing."""
-    options: Annotated[GenerationOptions, Flag(name="")] = field(default_factory=GenerationOptions)
+    options: Annotated[GenerationOptions, Flag(name="")] = DEFAULTS
     output: OutputFile = None
     """File for music, .mid."""
     json: bool = False
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> None:
     )
     generation = command.options
     generator = open_model(command)
-    if generator.defaults.token_type == "notes":
+    if generator._defaults.token_type == "notes":
         compose(generator, command, generation)
     else:
         write(generator, command, generation)
@@ -86,18 +87,19 @@ def write(generator: LanguageModel, command: Generate, generation: GenerationOpt
 
 
 def prompt_of(command: Generate) -> str:
-    from qkv.cli.texts import check_text, decode
+    from qkv.cli.texts import check_text
     from qkv.data.documents import normalize_line_ends
+    from qkv.data.lines import decode_line
 
     if command.prompt != "-":
         check_text(command.prompt)
         return normalize_line_ends(command.prompt)
     lines = sys.stdin.buffer.read().split(b"\n")
-    return "\n".join(decode(line, number, "standard input") for number, line in enumerate(lines, 1))
+    return "\n".join(decode_line(line, number, "standard input") for number, line in enumerate(lines, 1))
 
 
 def compose(generator: LanguageModel, command: Generate, generation: GenerationOptions) -> None:
-    from qkv.data.chorales import PER_BEAT, read_midi, write_midi
+    from qkv.data.chorales import PER_BEAT, read_midi
     from qkv.progress.terminal import count_progress, say
 
     if command.output is None:
@@ -107,10 +109,8 @@ def compose(generator: LanguageModel, command: Generate, generation: GenerationO
     check_output("--output", command.output)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with count_progress("composing", command.options.max_new_tokens) as done:
-        chorale = generator.compose(beginning, generation, lambda: warn_about_sliding(generator), done)
-    if not chorale:
-        raise QkvError("no note was generated: --max-new-tokens must be at least 4.")
-    write_midi(command.output, chorale)
+        slides = partial(warn_about_sliding, generator)
+        chorale = generator.compose(beginning, generation, slides, done, output=command.output)
     if command.json:
         from qkv.cli.reports import print_json
 

@@ -182,7 +182,7 @@ def show_scores(translator: "Translator", report: dict[str, Any], command: Demo)
         command.source_language, command.target_language, TESTED_ON, part="test", seed=command.seed
     )
     with count_progress("translating", len(tested), lines=True) as done:
-        translations = translator.running(EXACT).translate([pair.source for pair in tested], done=done)
+        translations = translator._running(EXACT).translate([pair.source for pair in tested], done=done)
     scores = score_translations(translations, [pair.target for pair in tested])
     right = [translation == pair.target for translation, pair in zip(translations, tested, strict=True)]
     agrees = [
@@ -216,7 +216,7 @@ def alignment_error_of(translator: "Translator", pairs: list["Pair"]) -> float:
     """AER of the word alignments that the attention gives for the references, against the grammar's own."""
     from qkv.evaluation.alignment import alignment_error
 
-    found = [translator.word_links(pair.source, pair.target) for pair in pairs]
+    found = [translator.align(pair.source, pair.target) for pair in pairs]
     return alignment_error(found, [pair.alignment for pair in pairs])
 
 
@@ -254,7 +254,7 @@ def show_attention(translator: "Translator", command: Demo) -> None:
     from qkv.progress.terminal import err, heat_map, say
 
     sentence = deck_pairs(command.source_language, command.target_language)[-1].source
-    attention = translator.attention(sentence)
+    attention = translator._pipeline.attention(sentence)
     say("\nAttention of each target word (encoder-decoder attention, last block, mean of the heads):\n")
     err.print(heat_map(attention.source, attention.target, attention.weights[-1].mean(axis=0).tolist()))
     attention_file, curve_file = command.output / "attention.png", command.output / "learning-curve.png"

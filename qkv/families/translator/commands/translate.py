@@ -1,29 +1,35 @@
 """`qkv translate`: translate texts or lines, one output line for each."""
 
-import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
-from qkv.cli.pace import Pace
 from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
 from qkv.errors import QkvError
-from qkv.families.translator.options import DEFAULTS, PROTECTED, TranslationOptions
+from qkv.families.translator.options import (
+    ANY_CONFIDENCE,
+    DEFAULTS,
+    PLAIN_LINES,
+    PROTECTED,
+    ConfidenceOptions,
+    LineOptions,
+    TranslationOptions,
+)
 from qkv.flags import REPEATED, Flag, Positional, Repeated
+from qkv.runtime.pace import Pace
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 from qkv.text.glossary import Glossary
 from qkv.text.protect import Kind
 
 if TYPE_CHECKING:
+    from qkv.families.translator.lines import LineTranslation
     from qkv.families.translator.product import Translator
-    from qkv.families.translator.translations import Translation
 
-UNSURE = "[unsure] "  # marks translations below --min-confidence
 COMMON = {
     "input", "output", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
     "alignments", "json", "min-confidence", "threads", "compute-type",
@@ -60,15 +66,8 @@ class Translate:
     output: OptionalOutput = None
     """File for the translations of --input. If the job is interrupted, the same command resumes it."""
     options: Annotated[TranslationOptions, Flag(name=""), REPEATED] = DEFAULTS
-    scores: bool = False
-    """After each translation print a tab, its log-probability, a tab, and the probability that it is good. The latter is
-    empty for copied lines and for models without calibration. Tabs in the translation become spaces."""
-    json: bool = False
-    """Print one JSON object per line, with scores, words and alignments."""
-    min_confidence: float | None = None
-    """Mark translations whose probability of being good is lower than this."""
-    withhold: bool = False
-    """Print an empty line instead of a translation that --min-confidence would mark."""
+    form: Annotated[LineOptions, Flag(name="")] = PLAIN_LINES
+    confidence: Annotated[ConfidenceOptions, Flag(name="")] = ANY_CONFIDENCE
     ensemble: Repeated[tuple[Path, ...]] = ()
     """Another model with the same vocabulary. Probabilities are averaged. Can be given several times."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
@@ -83,22 +82,24 @@ def main(arguments: list[str]) -> None:
         description="Translate text, a file, or standard input, line by line.",
     )
     check(command)
-    from qkv.cli.file_job import FileJob
+    translator = open_model(command)
+    lines = line_translation(command)
+    if command.output is not None and command.input is not None:
+        translator._translate_file(command.input, command.output, lines)
+        return
+    translator._check_confidence(command.confidence)
+    print_translations(command, translator, lines)
+
+
+def print_translations(command: Translate, translator: "Translator", lines: "LineTranslation") -> None:
     from qkv.progress.delayed import count_progress
 
-    decoding = replace(command.options, alignments=command.options.alignments or command.json)
-    translator = open_model(command)
-    check_confidence(command, translator)
-    if command.output is not None and command.input is not None:
-        job = FileJob(command.input, command.output, identity(command))
-        job.run(lambda first, lines, done: records(command, translator, decoding, lines, done, first))
-        return
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-    number, pace = 1, Pace(LINES_AT_ONCE)
-    for lines in chunks(command):
-        with count_progress("translating", len(lines)) as done:
-            for portion in pace.portions(lines):
-                for record in records(command, translator, decoding, portion, done, first=number):
+    pipeline, number, pace = translator._pipeline, 1, Pace(LINES_AT_ONCE)
+    for chunk in chunks(command):
+        with count_progress("translating", len(chunk)) as done:
+            for portion in pace.portions(chunk):
+                for record in lines.records(pipeline, portion, done, first=number):
                     print(record)
                 sys.stdout.flush()
                 number += len(portion)
@@ -112,10 +113,6 @@ def check(command: Translate) -> None:
         raise QkvError("give either texts or --input, not both.")
     if command.output is not None and command.input is None:
         raise QkvError("--output needs --input. Without --input, translations go to standard output.")
-    if command.withhold and command.min_confidence is None:
-        raise QkvError("--withhold needs --min-confidence.")
-    if command.min_confidence is not None and not 0 <= command.min_confidence <= 1:
-        raise QkvError("--min-confidence must be in [0, 1].")
 
 
 def open_model(command: Translate) -> "Translator":
@@ -127,96 +124,13 @@ def open_model(command: Translate) -> "Translator":
         load_for(path, "translate", Translator, command.running, warn)
         for path in (command.model, *command.ensemble)
     )
-    return translator.with_others(*others) if others else translator
+    return translator._together_with(others)
 
 
-def check_confidence(command: Translate, translator: "Translator") -> None:
-    if command.min_confidence is not None and translator.defaults.confidence is None:
-        raise QkvError(
-            f"{command.model} has no calibrated confidence: it was trained by an older version of qkv, or with too little "
-            "validation data. Train it again with more."
-        )
+def line_translation(command: Translate) -> "LineTranslation":
+    from qkv.families.translator.lines import LineTranslation
 
-
-# Output --------------------------------------------------------------------------------------------
-
-
-def records(
-    command: Translate,
-    translator: "Translator",
-    decoding: "TranslationOptions",
-    lines: list[str],
-    done: Any,
-    first: int = 1,
-) -> list[str]:
-    """The output lines for some input lines. `first` is the number of the first one."""
-    if prints_only_text(command):
-        return [without_line_breaks(text) for text in translator.translate(lines, decoding, done=done)]
-    found = []
-    for number, (line, hypotheses) in enumerate(
-        zip(lines, translator.hypotheses(lines, decoding, done=done), strict=True), first
-    ):
-        if command.json:
-            found.append(as_json(command, number, line, hypotheses))
-            continue
-        for hypothesis in hypotheses:
-            columns = [str(number)] if command.options.num_hypotheses > 1 else []
-            columns.append(without_line_breaks(shown_text(command, hypothesis)))
-            if command.options.num_hypotheses > 1 or command.scores or command.options.alignments:
-                columns[-1] = columns[-1].replace("\t", " ")  # a tab separates columns
-            if command.scores:
-                confidence = "" if hypothesis.confidence is None else f"{hypothesis.confidence:.3f}"
-                columns += [f"{hypothesis.log_probability:.4f}", confidence]
-            if command.options.alignments:
-                shift = 1 if is_unsure(command, hypothesis) else 0  # the mark is a word
-                columns.append("" if shift and command.withhold else hypothesis.pharaoh(shift))
-            found.append("\t".join(columns))
-    return found
-
-
-def prints_only_text(command: Translate) -> bool:
-    """Whether the output has neither scores nor columns, so that scores need not be computed."""
-    columns = command.scores or command.options.alignments or command.options.num_hypotheses > 1
-    return not (columns or command.json or command.min_confidence is not None)
-
-
-def shown_text(command: Translate, hypothesis: "Translation") -> str:
-    if not is_unsure(command, hypothesis):
-        return hypothesis.text
-    return "" if command.withhold else f"{UNSURE}{hypothesis.text}"
-
-
-def is_unsure(command: Translate, hypothesis: "Translation") -> bool:
-    """A copied line has no confidence and is never unsure."""
-    minimum, confidence = command.min_confidence, hypothesis.confidence
-    return minimum is not None and confidence is not None and confidence < minimum
-
-
-def is_withheld(command: Translate, hypothesis: "Translation") -> bool:
-    return command.withhold and is_unsure(command, hypothesis)
-
-
-def as_json(command: Translate, number: int, line: str, hypotheses: "list[Translation]") -> str:
-    translations = [
-        {
-            "text": None if is_withheld(command, each) else each.text,
-            "score": round(each.score, 5),
-            "log_probability": round(each.log_probability, 5),
-            "confidence": None if each.confidence is None else round(each.confidence, 4),
-            **({"unsure": is_unsure(command, each)} if command.min_confidence is not None else {}),
-            "words": []
-            if is_withheld(command, each)
-            else [[word.text, round(word.log_probability, 5)] for word in each.words],
-            "alignment": None if each.alignment is None or is_withheld(command, each) else each.pharaoh(),
-        }
-        for each in hypotheses
-    ]
-    return json.dumps({"line": number, "source": line, "translations": translations}, ensure_ascii=False)
-
-
-def without_line_breaks(text: str) -> str:
-    """Each input line gets one output line, whatever the model generates."""
-    return text.replace("\r", " ").replace("\n", " ")
+    return LineTranslation(options=command.options, confidence=command.confidence, form=command.form)
 
 
 # Input -----------------------------------------------------------------------------------------------
@@ -226,25 +140,7 @@ def chunks(command: Translate) -> Iterator[list[str]]:
     if command.text:
         return iter([[line.removesuffix("\r") for text in command.text for line in text.split("\n")]])
     if command.input is not None:
-        from qkv.cli.file_job import lines_of
+        from qkv.runtime.file_job import lines_of
 
         return lines_of(command.input, 0)
     return standard_input()
-
-
-def identity(command: Translate) -> dict[str, Any]:
-    """Identifies a job: the files of the models, and every option that can change a translation."""
-    from dataclasses import asdict
-
-    from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE
-    from qkv.checkpoint.files import file_hash
-
-    irrelevant = ("model", "ensemble", "input", "output")
-    options = {name: value for name, value in asdict(command).items() if name not in irrelevant}
-    del options["options"]["batch_tokens"], options["running"]["threads"]
-    models = [
-        file_hash(folder / name)
-        for folder in (command.model, *command.ensemble)
-        for name in (MODEL_FILE, CONFIG_FILE)
-    ]
-    return {"options": options, "models": models}

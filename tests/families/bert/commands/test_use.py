@@ -110,9 +110,9 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("embed M/bert --input none.txt", "cannot be read"),
         ("embed M/bert --input T/blank.txt", "blank.txt, line 2 is empty"),
         ("embed M/bert the \u200b", "text 2 is empty"),
-        ("similar M/bert the \u200b", "text 2 is empty"),
-        ("similar M/bert --pairs T/second.tsv", "second.tsv, line 2 is empty"),
-        ("similar M/bert --labels T/scores.tsv", "scores.tsv, line 4 is empty"),
+        ("similar M/bert the \u200b", "pair 1 (second text) is empty"),
+        ("similar M/bert --pairs T/second.tsv", "second.tsv, line 2 (second text) is empty"),
+        ("similar M/bert --labels T/scores.tsv", "scores.tsv, line 4 (second text) is empty"),
         ("classify M/pairs --labels T/verdicts.tsv", "verdicts.tsv, line 4 has an empty text"),
         ("classify M/classifier --labels T/long.tsv", "long.tsv, line 4 has 42 tokens"),
         ("classify M/classifier the \u200b", "text 2 is empty"),
@@ -168,7 +168,7 @@ def test_a_line_keeps_its_number_in_later_parts_of_a_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     parts = [["the cat", "why?"], ["a dog", "cat " * 40]]
-    monkeypatch.setattr("qkv.cli.file_job.LINES_OF_A_PART", 2)
+    monkeypatch.setattr("qkv.runtime.file_job.LINES_OF_A_PART", 2)
     monkeypatch.setattr("qkv.cli.texts.standard_input", lambda: iter(parts))
     file = tmp_path / "a.txt"
     file.write_text("".join(f"{line}\n" for part in parts for line in part))

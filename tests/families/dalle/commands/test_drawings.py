@@ -66,13 +66,13 @@ def test_options_can_be_tuned_on_validation_captions(
     painter: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     drawn: list[str] = []
-    draw_each = ImageGenerator.draw_each
+    draw_each = ImageGenerator._draw_each
 
     def noting(self: ImageGenerator, captions: list[str], *rest: Any, **options: Any) -> Any:
         drawn.extend(captions)
         return draw_each(self, captions, *rest, **options)
 
-    monkeypatch.setattr(ImageGenerator, "draw_each", noting)
+    monkeypatch.setattr(ImageGenerator, "_draw_each", noting)
     asked = ["evaluate", painter, "--scenes", "12", "--candidates", "1", "--json"]
     found = []
     for more, name in (([], "test"), (["--part", "test"], "test"), (["--part", "valid"], "valid")):
@@ -109,7 +109,7 @@ def test_a_sheet_is_checked_before_drawing_and_its_failure_costs_no_scores(
     assert json.loads(shown.out)["captions"] == 2
     assert "No space left" in shown.err
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(ImageGenerator, "draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
+    monkeypatch.setattr(ImageGenerator, "_draw_each", lambda *_, **__: pytest.fail("it has begun to draw"))
     code = code_of(*asked)
     shown = capsys.readouterr()
     assert "a plot needs matplotlib" in refused(shown.err, shown.out, code)

@@ -147,7 +147,7 @@ def test_characters_that_the_model_knows_are_enough(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT.replace("cat", "dog"), encoding="utf-8")
     given = ["--fine-tune", tmp_path / "model", "--text", tmp_path / "a.txt"]
     assert code_of("train", "gpt", *given, "--out", tmp_path / "out", *QUICK) == 0
-    assert load(tmp_path / "out").defaults.token_type == "characters"
+    assert load(tmp_path / "out")._defaults.token_type == "characters"
 
 
 def test_a_run_of_another_kind_is_not_resumed(base: Path, tmp_path: Path, capsys: Output) -> None:

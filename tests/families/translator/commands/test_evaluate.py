@@ -18,7 +18,7 @@ from qkv.checkpoint.files import write_json
 from qkv.cli import main
 from qkv.core.pairs import TranslationModel
 from qkv.evaluation.overlap import SEEN_FILE, seen_in, write_seen
-from qkv.families.translator.commands.translate import without_line_breaks
+from qkv.families.translator.lines import without_line_breaks
 from qkv.progress import terminal
 
 SENTENCES = 60

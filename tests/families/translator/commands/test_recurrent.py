@@ -89,10 +89,10 @@ def test_it_is_evaluated(learned: Path, tmp_path: Path, capsys: pytest.CaptureFi
 def test_its_attention_is_on_the_translated_word(learned: Path) -> None:
     translator, right, total = qkv.load(learned), 0, 0
     for line in digit_lines(20, seed=3, shortest=3):
-        attention = translator.attention(line)
+        attention = translator._pipeline.attention(line)
         assert attention.weights.shape[:2] == (1, 1)
         assert np.allclose(attention.weights.sum(-1), 1, atol=1e-5)
-        links = translator.word_links(line, backwards(line))
+        links = translator.align(line, backwards(line))
         right += len({(len(line.split()) - 1 - said, said) for said in range(len(line.split()))} & set(links))
         total += len(line.split())
     assert right > 0.8 * total

@@ -17,7 +17,7 @@ from commands import ENVIRONMENT, code_of, process, refused
 import qkv
 from qkv.engine import NoEngineError
 from qkv.engine.library import CACHE, cache_folder, library
-from qkv.families.translator.commands import translate as translate_command
+from qkv.families.translator.lines import LineTranslation, without_line_breaks
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def test_every_line_is_translated_in_order_with_any_batch_size(
     answers = capsys.readouterr().out.split("\n")
     translator = qkv.load(model)
     assert answers == [
-        *(translate_command.without_line_breaks(translator.translate(line)) for line in LINES),
+        *(without_line_breaks(translator.translate(line)) for line in LINES),
         "",
     ]
     assert [answers[place] for place in (1, 3, 4, 5, 6)] == ["", " ", "👍", "\x07\x1b", "4 5 6"]
@@ -151,7 +151,7 @@ def test_a_line_on_a_pipe_is_translated_before_the_next_is_sent(model: Path) -> 
             ready, _, _ = select.select([running.stdout], [], [], 60)
             assert ready, "the answer did not come while the pipe was open"
             answer = running.stdout.readline().decode()
-            assert answer == f"{translate_command.without_line_breaks(translator.translate(line))}\n"
+            assert answer == f"{without_line_breaks(translator.translate(line))}\n"
         out, _ = running.communicate(timeout=60)
     assert (out, running.returncode) == (b"", 0)
 
@@ -286,7 +286,7 @@ def test_every_compute_type_translates(compute: str, model: Path, capsys: pytest
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "has no calibrated confidence"),
         (["--min-confidence", "5"], "--min-confidence must be in [0, 1]"),
-        (["--withhold"], "--withhold needs --min-confidence"),
+        (["--withhold"], "--withhold needs a minimum confidence"),
         (["--protect", "names"], "--protect accepts"),
         (["--threads", "0"], "--threads must be from 1 to"),
         (["--num_hypotheses", "0"], "--num-hypotheses must be from 1 to"),
@@ -327,13 +327,13 @@ def test_lines_are_printed_before_the_next_ones_are_translated(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed: list[int] = []
-    records = translate_command.records
+    records = LineTranslation.records
 
     def watched(*given: Any, **named: Any) -> list[str]:
         printed.append(capsys.readouterr().out.count("\n"))
         return records(*given, **named)
 
-    monkeypatch.setattr(translate_command, "records", watched)
+    monkeypatch.setattr(LineTranslation, "records", watched)
     (tmp_path / "lines").write_text("".join(f"{number}\n" for number in range(300)))
     assert code_of("translate", model, "--input", tmp_path / "lines") == 0
     assert printed[0] == 0

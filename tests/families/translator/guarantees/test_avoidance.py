@@ -8,6 +8,7 @@ from untrained_translators import WITHOUT
 
 from qkv.errors import QkvError
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.product import Translator
 from qkv.families.translator.text_search import TextSearch
 from qkv.families.translator.translations import Translation
@@ -15,7 +16,7 @@ from qkv.families.translator.translations import Translation
 TWO = "the cat danced in Boston. my friends like tomatoes and Mary."
 
 
-class Echo(Translator):
+class EchoPipeline(Pipeline):
     """Returns every segment unchanged, and as a second hypothesis in upper case."""
 
     def translate_segments(
@@ -33,7 +34,13 @@ class Echo(Translator):
         ]
 
 
-ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT.defaults, max_source_length=8))
+class Echo(Translator):
+    @property
+    def _pipeline(self) -> EchoPipeline:
+        return EchoPipeline([self._runner], self.tokenizer, self._defaults)
+
+
+ECHO = Echo(WITHOUT.model, WITHOUT.tokenizer, replace(WITHOUT._defaults, max_source_length=8))
 
 
 def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
@@ -44,7 +51,7 @@ def test_a_phrase_cannot_be_both_contained_and_avoided() -> None:
 
 
 def test_a_phrase_that_arises_where_two_segments_meet_is_avoided() -> None:
-    parts = ECHO.segments(TWO)
+    parts = ECHO._pipeline.segments(TWO)
     assert len(parts) == 2
     seam = TWO[len(parts[0]) - 3 : len(parts[0]) + 2]
     assert seam in ECHO.translate(TWO)

@@ -88,15 +88,15 @@ def test_avoided_phrases_do_not_occur(text: str, avoided: list[str], beam: int) 
 @settings(max_examples=20, deadline=None)
 @given(texts(words), st.sampled_from(["die", "die Katze", "Kat", "Ü", "42 "]))
 def test_every_translation_begins_with_the_prefix(text: str, prefix: str) -> None:
-    if len(WITHOUT.segments(text)) == 1:
-        for answer in WITHOUT.hypotheses(
+    if len(WITHOUT._pipeline.segments(text)) == 1:
+        for answer in WITHOUT._pipeline.hypotheses(
             [text.strip()], TranslationOptions(prefix=prefix, beam_size=3, num_hypotheses=3)
         )[0]:
             assert answer.text.startswith(prefix)
 
 
 def test_required_phrases_occur_and_contradictions_raise_an_error() -> None:
-    for answer in WITHOUT.hypotheses(
+    for answer in WITHOUT._pipeline.hypotheses(
         LINES, TranslationOptions(contain=("Katze", "Boston"), beam_size=4, num_hypotheses=2)
     ):
         assert all(occurrences(each.text, "Katze") and occurrences(each.text, "Boston") for each in answer)
@@ -144,22 +144,22 @@ def test_a_term_inside_a_protected_span_does_not_count() -> None:
 def test_a_segmented_text_has_its_prefix_and_its_phrase_once() -> None:
     text = "the cat danced. my friends like tomatoes. " * 8
     answer = WITHOUT.translate(text, TranslationOptions(prefix="Boston", contain=("Katze",)))
-    assert len(WITHOUT.segments(text)) > 2
+    assert len(WITHOUT._pipeline.segments(text)) > 2
     assert answer.startswith("Boston")
     assert "Katze" in answer
 
 
 def test_the_best_hypotheses_of_a_segmented_text_have_the_best_sums() -> None:
     text = "the cat danced. my friends like tomatoes. " * 4
-    answers = WITHOUT.hypotheses(
+    answers = WITHOUT._pipeline.hypotheses(
         [text], TranslationOptions(beam_size=4, num_hypotheses=3, no_repeat_ngram_size=2)
     )[0]
     assert [each.score for each in answers] == sorted((each.score for each in answers), reverse=True)
     parts = [
-        WITHOUT.hypotheses(
+        WITHOUT._pipeline.hypotheses(
             [piece], TranslationOptions(beam_size=4, num_hypotheses=3, no_repeat_ngram_size=2)
         )[0]
-        for piece in WITHOUT.segments(text)
+        for piece in WITHOUT._pipeline.segments(text)
     ]
     assert len(answers) == min(3, math.prod(len(part) for part in parts)) > 1
     best = sum(part[0].score for part in parts)
@@ -186,7 +186,7 @@ entities = st.sampled_from(
 def test_a_text_with_entities_is_translated_as_the_text_that_it_stands_for(text: str) -> None:
     """With other tags than these there would be markup in it that the text does not stand for."""
     others: tuple[Kind, ...] = ("placeholders", "urls", "emails")
-    assume(len(WITH.segments(text)) == 1)
+    assume(len(WITH._pipeline.segments(text)) == 1)
     plain = html.unescape(text)
     spans_of = [[span.text for span in protected_spans(each, others)] for each in (text, plain)]
     assume(spans_of[0] == spans_of[1])  # %s&eacute; has a placeholder, and %sé has none

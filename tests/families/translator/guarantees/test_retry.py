@@ -63,7 +63,7 @@ def test_guarantees_cost_at_most_five_plain_translations_even_with_an_untrained_
     for text in TEXTS:
         steps.clear()
         source = TOKENIZER.encode(text)
-        texts, plain = translator.texts, TranslationOptions(beam_size=beam)
+        texts, plain = translator._pipeline.texts, TranslationOptions(beam_size=beam)
         texts.searcher(plain).find([Request(source=source)], texts.search(plain), lambda _: None)
         once = max(sum(steps), beam * (len(source) + 1))
         steps.clear()
@@ -138,6 +138,6 @@ def test_no_span_goes_before_the_prefix() -> None:
 @torch.inference_mode()
 def test_alignments_of_a_text_with_spans_count_its_own_words() -> None:
     for text in TEXTS:
-        (answer,) = WITHOUT.hypotheses(text, alignments=True)
+        answer = WITHOUT.translate(text, details=True)
         read, said = len(text.split()), len(answer.text.split())
         assert all(one < read and two < said for one, two in answer.alignment or [])

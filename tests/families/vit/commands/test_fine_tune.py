@@ -49,7 +49,7 @@ def test_a_model_is_fine_tuned_used_and_resumed_without_its_options(
     assert "fine-tuned from model; other classes, so its head is new" in shown.err
     assert code_of("evaluate", out, "--images", images, "--json") == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.9
-    assert load(out).form == load(base).form
+    assert load(out)._form == load(base)._form
     assert code_of("train", "vit", "--resume", "--out", out) == 0
     assert "this run is already complete" in capsys.readouterr().err
     assert code_of("train", "vit", "--resume", "--out", out, "--dropout", "0.5") == 2

@@ -107,8 +107,8 @@ def test_a_classifier_of_scenes_is_evaluated_on_scenes(tmp_path: Path, capsys: O
     assert (found["part"], found["images"]) == ("test", 40)
     classifier = load(out)
     assert isinstance(classifier, ImageClassifier)
-    judged = evaluation_scenes(40, classifier.form).with_class_order(classifier.classes)
-    assert found["accuracy"] == pytest.approx(classifier.accuracy(judged))
+    judged = evaluation_scenes(40, classifier._form).with_class_order(classifier.classes)
+    assert found["accuracy"] == pytest.approx(classifier._accuracy(judged))
 
 
 def test_a_blank_line_is_not_an_image_path(tmp_path: Path, capsys: Output) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from qkv.checkpoint.files import write_file
 from qkv.errors import QkvError
-from qkv.explore.session import Explorer, TraceQuery
+from qkv.explorer.session import Explorer, TraceQuery
 from qkv.pictures import new_figure
 from qkv.tracing.trace import Trace
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qkv.configs import to_dict
 from qkv.errors import QkvError
-from qkv.explore.recompute import Check
+from qkv.explorer.recompute import Check
 from qkv.tracing.trace import Trace
 
 Precision = Literal["float16", "float32"]

@@ -3,17 +3,18 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import bytes_hash, canonical, lock_file, read_json, sync_folder, write_json
-from qkv.cli.pace import Pace
-from qkv.cli.texts import decode
+from qkv.data.lines import decode_line
 from qkv.errors import DataError, QkvError
 from qkv.progress.delayed import count_progress
+from qkv.runtime.pace import Pace
+from qkv.runtime.running import silent
 
 LINES_OF_A_PART = 1_000  # at most
 
@@ -44,7 +45,7 @@ class FileJob:
                 f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
             )
         if os.path.lexists(output):
-            raise QkvError(f"{output} already exists: remove it, or give another --output.")
+            raise QkvError(f"{output} already exists: remove it, or give another output.")
         if not output.parent.is_dir():
             raise QkvError(f"there is no folder {output.parent} for the output.")
         self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
@@ -58,21 +59,23 @@ class FileJob:
         self.lines += last != b"\n"
         self.identity = bytes_hash(canonical({**identity, "input": digest.hexdigest()}))
 
-    def run(self, work: Work) -> None:
+    def run(self, work: Work, *, progress: bool = True) -> None:
+        """Do what is left of the job. `progress` shows messages and a bar on standard error."""
         with lock_file(self.part, f"another process is writing {self.output}: wait for it or stop it."):
             try:
-                self.resume(work)
+                self.resume(work, progress)
             finally:
                 if self.part.exists() and not self.note.exists():
                     self.part.unlink()  # no part was finished
 
-    def resume(self, work: Work) -> None:
+    def resume(self, work: Work, progress: bool) -> None:
         done, size = self.read_progress()
-        if done:
+        if done and progress:
             from qkv.progress.terminal import say
 
             say(f"resuming {self.output}: {done:,} of {self.lines:,} lines are done")
-        counted = count_progress("translating", self.lines, before=done, lines=True)
+        shown = count_progress("translating", self.lines, before=done, lines=True)
+        counted: AbstractContextManager[Done] = shown if progress else nullcontext(silent)
         with open(self.part, "ab") as file, counted as count:
             os.truncate(self.part, size)
             file.seek(size)
@@ -147,4 +150,4 @@ def lines_of(path: Path, skip: int) -> Iterator[list[str]]:
     with file:
         numbered = islice(enumerate(file, 1), skip, None)
         for part in Pace(LINES_OF_A_PART).portions(numbered):
-            yield [decode(line.removesuffix(b"\n"), number, str(path)) for number, line in part]
+            yield [decode_line(line.removesuffix(b"\n"), number, str(path)) for number, line in part]

@@ -1,6 +1,6 @@
 """Results are printed while later ones are computed."""
 
-from qkv.cli.pace import FEWEST, LATE, SOON, Pace
+from qkv.runtime.pace import FEWEST, LATE, SOON, Pace
 
 
 def sizes(seconds_per_item: float, items: int, most: int) -> list[int]:

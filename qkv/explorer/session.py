@@ -11,8 +11,8 @@ from qkv.checkpoint.files import read_json
 from qkv.checkpoint.tensors import read_tensors
 from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import QkvError
-from qkv.explore.recompute import Check, check
-from qkv.explore.wire import Precision, array_of, pack, summary, tensors
+from qkv.explorer.recompute import Check, check
+from qkv.explorer.wire import Precision, array_of, pack, summary, tensors
 from qkv.families.loading import kind_of, load
 from qkv.families.tracing import tracer_of, with_weights
 from qkv.runtime.running import EXACT
@@ -62,7 +62,7 @@ class Explorer:
         self.kind = self.bundle.name
         self.tracer = tracer_of(self.bundle)
         self.model: Any = load(folder, EXACT)  # what is shown is float32, and so is its output
-        self.reads_pictures = getattr(self.model, "reads", "") == "pictures"
+        self.reads_pictures = getattr(self.model, "reads", "") == "images"
         self.pictures = [str(path) for path in pictures]
         if self.reads_pictures and not self.pictures:
             raise QkvError("this model classifies images: give the path of an image file as the text.")
@@ -120,7 +120,7 @@ class Explorer:
 
     def truth(self, done: Callable[[int], None] = lambda count: None) -> dict[str, Any]:
         """Scores of the heads on sentences with known alignments and references; computed once."""
-        from qkv.explore.truth import measure_heads
+        from qkv.explorer.truth import measure_heads
 
         if not self.is_built_in():
             raise QkvError(

@@ -19,14 +19,14 @@ def measure_heads(
     attend: Callable[[Translator, str, str], WordAttention] = word_attention,
 ) -> dict[str, Any]:
     """The error of every head's alignment, and how often a pronoun's strongest weight is on its antecedent."""
-    languages = translator.defaults.languages
+    languages = translator._defaults.languages
     tested = pairs(languages.source, languages.target, count, part="test")
     links: dict[tuple[int, int], list[list[tuple[int, int]]]] = defaultdict(list)
     right: dict[tuple[str, int, int], int] = defaultdict(int)
     pronouns, words, best = 0, 0, []
     for pair in tested:
         attention = attend(translator, pair.source, pair.target)
-        best.append(translator.word_links(pair.source, pair.target))
+        best.append(translator.align(pair.source, pair.target))
         for place, head in attention.cross.items():
             links[place].append(head)
         pronouns += len(pair.references)

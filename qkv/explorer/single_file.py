@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import write_file
-from qkv.explore.session import Explorer, TraceQuery
-from qkv.explore.wire import array_of, pack
+from qkv.explorer.session import Explorer, TraceQuery
+from qkv.explorer.wire import array_of, pack
 from qkv.tracing.trace import Trace
 
 LANGUAGES = ("en", "es", "ko")
@@ -49,7 +49,7 @@ def single_file(explorer: Explorer, query: TraceQuery) -> str:
 
 
 def pages() -> Any:
-    return resources.files("qkv.explore").joinpath("page")
+    return resources.files("qkv.explorer").joinpath("page")
 
 
 def bundle_modules(page: dict[str, str]) -> str:

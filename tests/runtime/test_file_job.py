@@ -10,10 +10,10 @@ from digits import digit_lines
 
 import qkv
 from qkv.checkpoint.files import lock_file
-from qkv.cli import file_job
 from qkv.errors import QkvError
-from qkv.families.translator.commands import translate
+from qkv.families.translator.lines import LineTranslation, without_line_breaks
 from qkv.progress import terminal
+from qkv.runtime import file_job
 
 LINES = ["one two", "", "three", "👍", "  four ", "{name} five", *digit_lines(40)]
 
@@ -31,7 +31,7 @@ def test_every_line_is_translated_in_order(model: Path, source: Path, tmp_path: 
     files = ("--input", source, "--output", out)
     assert code_of("translate", model, *files, "--compute-type", "float32") == 0
     translator = qkv.load(model, compute_type="float32")
-    wanted = [translate.without_line_breaks(text) for text in translator.translate(LINES)]
+    wanted = [without_line_breaks(text) for text in translator.translate(LINES)]
     assert out.read_text(encoding="utf-8").split("\n") == [*wanted, ""]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
 
@@ -70,7 +70,7 @@ def test_an_interrupted_job_is_resumed_with_the_same_result(
 ) -> None:
     whole, out = tmp_path / "whole", tmp_path / "out"
     assert code_of("translate", model, "--input", source, "--output", whole, *options) == 0
-    translated, real = [], translate.records
+    translated, real = [], LineTranslation.records
 
     def interrupted(*arguments: object, **more: object) -> list[str]:
         if len(translated) == parts:
@@ -78,13 +78,13 @@ def test_an_interrupted_job_is_resumed_with_the_same_result(
         translated.append(1)
         return real(*arguments, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(translate, "records", interrupted)
+    monkeypatch.setattr(LineTranslation, "records", interrupted)
     command = ("translate", model, "--input", source, "--output", out, *options)
     assert code_of(*command) == 130
     assert not out.exists()
     with open(tmp_path / "out.part", "ab") as file:
         file.write(b"half a li")  # what was being written when it was killed
-    monkeypatch.setattr(translate, "records", real)
+    monkeypatch.setattr(LineTranslation, "records", real)
     capsys.readouterr()
     assert code_of(*command) == 0
     assert out.read_bytes() == whole.read_bytes()
@@ -188,7 +188,7 @@ def test_a_file_that_appears_during_a_job_is_not_overwritten_and_the_result_is_k
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    out, whole, real = tmp_path / "out", tmp_path / "whole", translate.records
+    out, whole, real = tmp_path / "out", tmp_path / "whole", LineTranslation.records
     assert code_of("translate", model, "--input", source, "--output", whole) == 0
 
     def meanwhile(*arguments: object, **more: object) -> list[str]:
@@ -200,14 +200,16 @@ def test_a_file_that_appears_during_a_job_is_not_overwritten_and_the_result_is_k
             }[appears]()
         return real(*arguments, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(translate, "records", meanwhile)
+    monkeypatch.setattr(LineTranslation, "records", meanwhile)
     command = ("translate", model, "--input", source, "--output", out)
     code = code_of(*command)
     shown = capsys.readouterr()
     assert "run the same command again" in refused(shown.err, shown.out, code)
     assert appears != "file" or out.read_text() == "kept"
     out.rename(tmp_path / "moved")
-    monkeypatch.setattr(translate, "records", lambda *_, **__: pytest.fail("nothing is translated twice"))
+    monkeypatch.setattr(
+        LineTranslation, "records", lambda *_, **__: pytest.fail("nothing is translated twice")
+    )
     assert code_of(*command) == 0
     assert out.read_bytes() == whole.read_bytes()
     assert not list(tmp_path.glob("out.*"))

@@ -19,9 +19,17 @@ class Pace:
         self.size, self.most, self.clock = min(FEWEST, most), most, clock
 
     def portions(self, items: Iterable[Item]) -> Iterator[list[Item]]:
-        """All items, in order."""
-        rest = iter(items)
-        while portion := list(islice(rest, self.size)):
+        """All items, in order. If reading an item fails, those before it come first."""
+        rest, failure = iter(items), None
+        while failure is None:
+            portion: list[Item] = []
+            try:
+                for item in islice(rest, self.size):
+                    portion.append(item)
+            except Exception as error:
+                failure = error
+            if not portion:
+                break
             began = self.clock()
             yield portion
             took = self.clock() - began
@@ -30,3 +38,5 @@ class Pace:
                 self.size = min(self.most, growth * self.size)
             elif took > LATE:
                 self.size = min(self.most, max(FEWEST, self.size // 2))
+        if failure is not None:
+            raise failure

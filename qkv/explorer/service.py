@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qkv.configs import from_dict
 from qkv.errors import QkvError
-from qkv.explore.session import Explorer, TraceQuery
+from qkv.explorer.session import Explorer, TraceQuery
 
 LARGEST_BODY = 64 << 10
 MAY_WAIT = 2  # requests, besides the one being computed
@@ -156,7 +156,7 @@ def application(explorer: Explorer, hosts: frozenset[str] | None = THIS_MACHINE)
 
 def page_files() -> Iterable[tuple[str, bytes, str]]:
     """Address, content and type of every file of the page."""
-    for file in resources.files("qkv.explore").joinpath("page").iterdir():
+    for file in resources.files("qkv.explorer").joinpath("page").iterdir():
         kind = TYPES.get(file.name.rsplit(".", 1)[-1])
         if kind is not None:
             address = "/" if file.name == "index.html" else f"/page/{file.name}"

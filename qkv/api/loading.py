@@ -1,0 +1,135 @@
+"""load(): open a model of any family, from a folder or from the hub."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from qkv.engine.library import cache_folder
+from qkv.environment import has_torch
+from qkv.errors import DataError, InputTypeError, MissingExtraError, ModelError
+from qkv.families.loading import load as load_folder
+from qkv.runtime.model import Model
+from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
+from qkv.signatures import replace_options, with_options
+
+if TYPE_CHECKING:
+    from qkv.families.bert.classifier import TextClassifier
+    from qkv.families.bert.product import Bert
+    from qkv.families.dalle.codes import Codebook
+    from qkv.families.dalle.product import ImageGenerator
+    from qkv.families.gpt.classifier import GPTClassifier
+    from qkv.families.gpt.product import LanguageModel
+    from qkv.families.translator.product import Translator
+    from qkv.families.vit.product import ImageClassifier
+
+    class AnyModel(  # type: ignore[misc]
+        Translator,
+        LanguageModel,
+        Bert,
+        TextClassifier,
+        GPTClassifier,
+        ImageClassifier,
+        ImageGenerator,
+        Codebook,
+    ):
+        """What a type checker knows about a model of an unknown family: it may have every method."""
+
+
+Wanted = TypeVar("Wanted", bound=Model)
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # organization/model
+
+
+@overload
+def load(
+    model: str | Path,
+    options: Running = ...,
+    *,
+    kind: None = None,
+    revision: str | None = ...,
+    **keywords: Any,
+) -> "AnyModel": ...
+
+
+@overload
+def load(
+    model: str | Path,
+    options: Running = ...,
+    *,
+    kind: type[Wanted],
+    revision: str | None = ...,
+    **keywords: Any,
+) -> Wanted: ...
+
+
+@with_options(Running)
+def load(
+    model: str | Path,
+    options: Running = DEFAULT_RUNNING,
+    *,
+    kind: type[Model] | None = None,
+    revision: str | None = None,
+    warn: Warn = warn_in_python,
+    **keywords: Any,
+) -> Any:
+    """Open a model.
+
+    Args:
+        model: The folder of a model, or the name of a model on the hub, such as "Helsinki-NLP/opus-mt-en-de". A model of the
+            hub is downloaded and converted once, and kept in qkv's cache folder. This needs qkv's extras `hub` and `train`.
+        options: How to run it, as an object. Keywords replace its fields.
+        kind: The class that is expected, such as `qkv.Translator`. A model of another class is an error, and type checkers
+            know what is returned.
+        revision: Branch, tag or commit of a model on the hub.
+        warn: Called with a message if the compiled engine is unavailable.
+
+    Returns:
+        The model: a `Translator`, or the class of another family.
+
+    Raises:
+        ModelError: There is no model, it is damaged, or it belongs to another class.
+        MissingExtraError: The model is on the hub, and an extra is not installed.
+
+    Example:
+        >>> translator = qkv.load("runs/en-de")
+        >>> translation = translator.translate("one two three")
+        >>> qkv.load("runs/en-de", kind=qkv.Translator, compute_type="float32")  # exactly what was trained
+        Translator(en → de, 268 tokens)
+    """
+    if not isinstance(model, str | Path):
+        given = "None" if model is None else type(model).__name__
+        raise InputTypeError(f"load() expects the folder or the name of a model, not {given}.")
+    opened = load_folder(folder_of(model, revision), replace_options(options, keywords), warn=warn)
+    if kind is not None and not isinstance(opened, kind):
+        raise ModelError(f"{model} holds a {type(opened).__name__}, not a {kind.__name__}.")
+    return opened
+
+
+def folder_of(model: str | Path, revision: str | None) -> Path:
+    """The folder of a bundle. A model of the hub is converted first, unless it is in the cache."""
+    folder = Path(model)
+    name = str(model)
+    if (
+        folder.exists()
+        or not isinstance(model, str)
+        or not HUB_NAME.fullmatch(name)
+        or folder.parent.is_dir()
+    ):
+        return folder  # a folder whose parent exists is meant as a folder
+    cached = cache_folder() / "models" / f"{name.replace('/', '--')}{f'@{revision}' if revision else ''}"
+    if not (cached / "config.json").exists():
+        import_from_hub(name, revision, cached)
+    return cached
+
+
+def import_from_hub(name: str, revision: str | None, cached: Path) -> None:
+    if not has_torch():
+        what = f"there is no folder {name}, and the import of a model from the hub"
+        raise MissingExtraError(what, package="torch", extra="train")
+    from qkv.hub.download import folder_of as download
+    from qkv.hub.importing import import_model
+
+    try:
+        import_model(download(name, revision=revision), cached, origin=name)
+    except DataError as error:
+        if not (cached / "config.json").exists():  # otherwise another process was faster
+            raise ModelError(str(error)) from None

@@ -1,0 +1,198 @@
+"""Model: what all models have in common when they are used, whatever their family."""
+
+import html
+import importlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from qkv.checkpoint.bundle import Bundle
+from qkv.errors import QkvError
+from qkv.runtime.network import Network
+from qkv.runtime.running import Running, Warn, silent
+from qkv.signatures import with_options
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The folder of a model, and how it was opened."""
+
+    folder: Path
+    running: Running
+
+
+INTERNAL = {"_network", "_runner", "_defaults", "_others", "_form", "tokenizer", "codebook"}
+"""Attributes of instances, which `close` removes."""
+VERBS = {
+    verb
+    for each in ("translate", "generate", "fill", "embed", "similar", "classify", "draw")
+    for verb in (each, f"a{each}")
+} | {"translate_file", "alternatives", "align", "stream", "compose", "choose", "follows", "encode", "decode"}
+"""What models of any family can be asked to do."""
+
+
+class Model:
+    """A model that is open: the base of `Translator`, `LanguageModel`, `Bert` and all others.
+
+    Open one with `qkv.load` or with `load` of its class. Threads can share it. `close()` frees its memory, and so does the
+    end of a `with` block.
+
+    The rest of qkv uses an internal interface: `_from_bundle` opens a bundle, `_network` has the config and the weights,
+    `_runner` computes, `_defaults` are what the model was saved with, `_running` opens the same weights in another way.
+
+    Example:
+        >>> with qkv.load("runs/en-de") as model:
+        ...     isinstance(model, qkv.Model)
+        True
+    """
+
+    _what: ClassVar[str] = "model"
+    """For messages: "It is a GPT"."""
+    _does: ClassVar[tuple[str, ...]] = ()
+    """The methods that a user looks for, the most natural one first."""
+    _network: Network[Any, Any]
+    _opened: "Opened | None" = None
+    """Where the model comes from; None if it was built in memory."""
+
+    @classmethod
+    @with_options(Running)
+    def load(cls, model: str | Path, *, revision: str | None = None, **options: Any) -> Self:
+        """Open a model of this class.
+
+        Args:
+            model: The folder of a model, or the name of a model on the hub, such as "Helsinki-NLP/opus-mt-en-de". A model of
+                the hub is downloaded and converted once, and kept in qkv's cache folder. This needs qkv's extras `hub` and
+                `train`.
+            revision: Branch, tag or commit of a model on the hub.
+
+        Returns:
+            The model, as an instance of this class.
+
+        Raises:
+            ModelError: There is no model, it is damaged, or it belongs to another class.
+            MissingExtraError: The model is on the hub, and an extra is not installed.
+
+        Example:
+            >>> translator = qkv.Translator.load("runs/en-de", compute_type="float32")
+            >>> translator.translate("")
+            ''
+        """
+        loading = importlib.import_module("qkv.api.loading")  # it knows all families, and imports this module
+        opened: Self = loading.load(model, kind=cls, revision=revision, **options)
+        return opened
+
+    @classmethod
+    def _from_bundle(cls, bundle: Bundle, running: Running, warn: Warn = silent) -> Self:
+        """Open a bundle of this kind. `warn` is called if the compiled engine is unavailable."""
+        raise NotImplementedError
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model as a bundle, which `qkv.load` opens.
+
+        Args:
+            folder: Where to. The folder is made if it does not exist.
+
+        Example:
+            >>> qkv.load("runs/en-de").save("runs/copy")
+            >>> qkv.load("runs/copy")
+            Translator(en → de, 268 tokens)
+        """
+        raise NotImplementedError
+
+    def info(self) -> dict[str, str]:
+        """What the model is, as `qkv info` shows it: kind, parameters, sizes.
+
+        Returns:
+            Names and values, in the order in which they are shown.
+
+        Example:
+            >>> qkv.load("runs/bert").info()["longest text"]
+            '60 tokens'
+        """
+        raise NotImplementedError
+
+    @property
+    def config(self) -> Any:
+        """The architecture: sizes of the model, as a frozen dataclass.
+
+        Example:
+            >>> qkv.load("runs/gpt").config.max_length
+            80
+        """
+        return self._network.config
+
+    @property
+    def model(self) -> Any:
+        """The same model as a `torch.nn.Module`, for training and experiments. It needs qkv's extra `train`.
+
+        Example:
+            >>> sum(weight.numel() for weight in qkv.load("runs/gpt").model.parameters())
+            24120
+        """
+        return self._network.model
+
+    def _running_options(self) -> dict[str, Any]:
+        """How it runs, as options of `load`."""
+        return {} if self._opened is None else asdict(self._opened.running)
+
+    # Closing -------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Free the memory of the model. Every later call is an error; closing twice is not.
+
+        Example:
+            >>> model = qkv.load("runs/gpt")
+            >>> model.close()
+            >>> model.generate("one")
+            Traceback (most recent call last):
+            ...
+            qkv.errors.QkvError: this LanguageModel is closed. Load the model again.
+        """
+        vars(self).clear()  # what it holds is freed when the last call that uses it ends
+        vars(self)["_closed"] = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    if not TYPE_CHECKING:  # a type checker knows all attributes
+
+        def __getattr__(self, name: str) -> Any:
+            """Explain a missing attribute: the model is closed, or the method belongs to another family."""
+            own = type(self).__name__
+            if "_closed" in vars(self) and name in INTERNAL:
+                raise QkvError(f"this {own} is closed. Load the model again.")
+            sentence = f"'{own}' object has no attribute '{name}'"
+            if name in VERBS:
+                does = ", ".join(f"{each}()" for each in self._does)
+                sentence = f"{own} has no {name}(). It is {self._what}; it has {does}."
+            raise AttributeError(sentence, name=name, obj=self)
+
+    # Showing -------------------------------------------------------------------------------------------------
+
+    def __dir__(self) -> list[str]:
+        """Only what a user needs."""
+        return sorted(name for name in super().__dir__() if not name.startswith("_"))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'closed' if '_closed' in vars(self) else self._summary()})"
+
+    def _summary(self) -> str:
+        """What is between the brackets of `repr`."""
+        return f"{self._network.parameters:,} parameters"
+
+    def _repr_html_(self) -> str:
+        """A table of `info()`, for notebooks."""
+        if "_closed" in vars(self):
+            return html.escape(repr(self))
+        rows = "".join(
+            f"<tr><th style='text-align: left'>{html.escape(name)}</th>"
+            f"<td style='text-align: left'>{html.escape(value)}</td></tr>"
+            for name, value in self.info().items()
+        )
+        return f"<table><caption>{html.escape(type(self).__name__)}</caption>{rows}</table>"
