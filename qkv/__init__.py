@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from qkv.runtime.running import Running
     from qkv.text.glossary import Glossary
     from qkv.tracing.trace import Trace
-    from qkv.training.callbacks import Callback
+    from qkv.training.callbacks import Callback, EndEvent, SaveEvent, StartEvent, StepEvent, ValidationEvent
 
 __all__ = [
     "Bert",
@@ -78,6 +78,7 @@ __all__ = [
     "DrawingOptions",
     "DrawingReport",
     "EmbeddingOptions",
+    "EndEvent",
     "Exploration",
     "ExportReport",
     "FillOptions",
@@ -103,7 +104,10 @@ __all__ = [
     "QkvError",
     "Report",
     "Running",
+    "SaveEvent",
     "Score",
+    "StartEvent",
+    "StepEvent",
     "TextClassifier",
     "Trace",
     "TrainingReport",
@@ -112,6 +116,7 @@ __all__ = [
     "TranslationOptions",
     "TranslationReport",
     "Translator",
+    "ValidationEvent",
     "__version__",
     "clean",
     "evaluate",
@@ -145,6 +150,7 @@ WHERE = {
     "DrawingOptions": "qkv.families.dalle.options",
     "DrawingReport": "qkv.families.dalle.evaluation",
     "EmbeddingOptions": "qkv.families.bert.options",
+    "EndEvent": "qkv.training.callbacks",
     "Exploration": "qkv.api.exploring",
     "ExportReport": "qkv.api.conversion",
     "FillOptions": "qkv.families.bert.options",
@@ -170,7 +176,10 @@ WHERE = {
     "QkvError": "qkv.errors",
     "Report": "qkv.evaluation.report",
     "Running": "qkv.runtime.running",
+    "SaveEvent": "qkv.training.callbacks",
     "Score": "qkv.evaluation.scores",
+    "StartEvent": "qkv.training.callbacks",
+    "StepEvent": "qkv.training.callbacks",
     "TextClassifier": "qkv.families.bert.classifier",
     "Trace": "qkv.tracing.trace",
     "TrainingReport": "qkv.checkpoint.training_report",
@@ -179,6 +188,7 @@ WHERE = {
     "TranslationOptions": "qkv.families.translator.options",
     "TranslationReport": "qkv.families.translator.translation_report",
     "Translator": "qkv.families.translator.product",
+    "ValidationEvent": "qkv.training.callbacks",
     "clean": "qkv.api.cleaning",
     "evaluate": "qkv.api.evaluation",
     "explore": "qkv.api.exploring",

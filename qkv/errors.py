@@ -33,7 +33,7 @@ class InputError(QkvError, ValueError):
         ...     qkv.load("runs/bert").fill("no mask here")
         ... except qkv.InputError as error:
         ...     print(error)
-        text 1 has no [MASK]. Write [MASK] in place of each word to fill.
+        text 1 has no [MASK]. Write it where a word should be filled in.
     """
 
 
@@ -57,7 +57,7 @@ class DataError(QkvError):
         ...     qkv.load("runs/en-de").translate("a cat", glossary="no-such-file.tsv")
         ... except qkv.DataError as error:
         ...     print(error)
-        no-such-file.tsv: No such file or directory.
+        there is no glossary no-such-file.tsv.
     """
 
 

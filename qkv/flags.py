@@ -11,11 +11,13 @@ from typing import Annotated, TypeVar
 from qkv.errors import OptionError, QkvError, as_flags
 
 T = TypeVar("T")
-POSITIONAL, REPEATED = "positional", "repeated"
+POSITIONAL, REPEATED, DATA = "positional", "repeated", "data"
 Positional = Annotated[T, POSITIONAL]
 """Given by its place instead of by a flag."""
 Repeated = Annotated[T, REPEATED]
 """Given once per value: --avoid a --avoid b. On a nested dataclass it holds for all of its tuples."""
+OrData = Annotated[T, DATA]
+"""In Python the option also takes lists, iterators, tables or models. The function that reads them checks them."""
 
 
 @dataclass(frozen=True, kw_only=True)

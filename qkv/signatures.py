@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qkv.errors import OptionError
-from qkv.flags import Flag
+from qkv.flags import DATA, Flag
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Options = TypeVar("Options")
@@ -56,6 +56,8 @@ class Option:
     owner: Any
     """The dataclass that states it."""
     aliases: tuple[str, ...] = ()
+    takes_data: bool = False
+    """Also takes data of a Python program, which is not converted."""
 
     @property
     def doc(self) -> str:
@@ -153,7 +155,15 @@ def walk(kind: Any, default: Any, path: tuple[str, ...]) -> Iterator[Option]:
             yield from walk(hint, None if value is dataclasses.MISSING else value, here)
             continue
         longer = (each.removeprefix("--").replace("-", "_") for each in flag.aliases if each.startswith("--"))
-        yield Option(name=field.name, path=here, hint=hint, default=value, owner=kind, aliases=tuple(longer))
+        yield Option(
+            name=field.name,
+            path=here,
+            hint=hint,
+            default=value,
+            owner=kind,
+            aliases=tuple(longer),
+            takes_data=DATA in extras,
+        )
 
 
 def unwrap(hint: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -202,6 +212,8 @@ def split_options(keywords: Mapping[str, Any], *defaults: Any) -> tuple[Any, ...
 
 def converted(option: Option, value: Any) -> Any:
     """A value in the type of its field: a list becomes a tuple, and a string a path. Other types are an OptionError."""
+    if option.takes_data:
+        return value
     hint, several = option.hint, typing.get_args(option.hint)
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         if value is None and type(None) in several:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from qkv import html
-from qkv.checkpoint.files import check_new_file
+from qkv.checkpoint.outputs import check_new_file
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.language_tags import language_of
 from qkv.data.python_rows import as_path, is_path
-from qkv.errors import InputError, check_rules
-from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, SomeFiles
+from qkv.errors import DataError, InputError, check_rules
+from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, OrData, SomeFiles
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
@@ -30,17 +30,19 @@ if TYPE_CHECKING:
 class CleanOptions:
     """What is cleaned, and how. In Python, pairs and sentences can be lists or tables instead of files."""
 
-    pairs: SomeFiles = ()
+    pairs: OrData[SomeFiles] = ()
     """Files with both sides: .tsv, .jsonl, .tmx or .po, also gzipped. Several are cleaned as one corpus."""
-    source: OptionalFile = None
+    source: OrData[OptionalFile] = None
     """Or two text files: source sentences, one per line."""
-    target: OptionalFile = None
+    target: OrData[OptionalFile] = None
     """Translations of the source sentences, line by line."""
     output: Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")] = None
     """File for the pairs that are kept: .tsv or .tsv.gz. Without it, nothing is written."""
     report: OptionalFile = None
     """Also write the report to this file, as JSON."""
-    held_out: SomeFiles = ()
+    overwrite: bool = False
+    """Replace output files that exist."""
+    held_out: OrData[SomeFiles] = ()
     """Validation and test sets, as pairs or plain text: drop pairs that contain one of their sentences."""
     source_language: OptionalLanguage = None
     """Such as en; by default from the file name."""
@@ -209,21 +211,17 @@ def check_options(options: CleanOptions) -> None:
         raise OptionMessageError("give the corpus: either {pairs}, or both {source} and {target}.")
     inputs = [as_path(each) for each in (*files_in(pairs), options.source, options.target) if is_path(each)]
     for path in inputs:
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if not path.exists():
+            raise DataError(f"there is no file {path}: check the name and the folder.")
+        if not path.is_file() and not path.is_dir():
             raise InputError(
                 f"{path} is not a regular file. A corpus is read several times: write it to a file first."
             )
     check_rules([("processes", "must not be negative", options.processes >= 0)])
-    read = {path.resolve() for path in (*inputs, *files_in(options.held_out))}
+    read = [*inputs, *files_in(options.held_out)]
     for option, given in (("output", options.output), ("report", options.report)):
-        if given is None:
-            continue
-        path = as_path(given)
-        check_new_file(option, path)
-        if path.resolve() in read:
-            raise OptionMessageError(
-                f"{{{option}}} would overwrite the input {{path}}: give another name.", path=path
-            )
+        if given is not None:
+            check_new_file(option, as_path(given), overwrite=options.overwrite, inputs=read)
     if options.output is not None and not as_path(options.output).name.lower().endswith((".tsv", ".tsv.gz")):
         raise OptionMessageError("{output} {path} must end in .tsv or .tsv.gz.", path=options.output)
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from qkv import html
+from qkv.checkpoint.outputs import check_new_folder
 from qkv.data.python_rows import as_path
-from qkv.errors import InputError, OptionError
-from qkv.flags import OptionalFile, OptionMessageError
+from qkv.errors import DataError, InputError, OptionError
+from qkv.flags import OptionalFile, OptionMessageError, OrData
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
         DataError: The model cannot be read, is of another kind, or does not compute the same.
 
     Example:
-        >>> translator = qkv.import_model("published/marian", "runs/imported")
+        >>> report = qkv.export("runs/en-de", "huggingface", "published/en-de")
+        >>> translator = qkv.import_model("published/en-de", "runs/imported")
         >>> isinstance(translator, qkv.Translator)
         True
         >>> "largest difference" in qkv.info(translator)["compared"]
@@ -78,10 +80,9 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
 
 def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
     from qkv.hub.download import folder_of
-    from qkv.hub.importing import check_not_existing
     from qkv.hub.importing import import_model as import_folder
 
-    check_not_existing(output)
+    check_new_folder("output", output)
     folder = folder_of(model, revision=options.revision, allow_pickle=options.allow_pickle)
     return import_folder(
         folder,
@@ -102,9 +103,9 @@ class ExportOptions:
 
     compute_type: Literal["float32", "int8"] = "float32"
     """For CTranslate2: number format of the weights."""
-    source: OptionalFile = None
+    source: OrData[OptionalFile] = None
     """For CTranslate2: sentences to translate with both, to compare BLEU."""
-    target: OptionalFile = None
+    target: OrData[OptionalFile] = None
     """Reference translations of the sentences, line by line."""
 
 
@@ -113,9 +114,9 @@ class ExportReport:
     """What was exported, and what was verified.
 
     Example:
-        >>> report = qkv.export("runs/bert", "huggingface", "exported/bert")
-        >>> report.opened_as
-        'BertForPreTraining'
+        >>> report = qkv.export("runs/en-de", "ctranslate2", "exported/en-de-float32")
+        >>> report.same == report.compared
+        True
         >>> report.difference < 1e-4
         True
     """
@@ -278,11 +279,10 @@ def texts_of(given: Any, name: str) -> list[str]:
 def check_pairs(options: ExportOptions, source: list[str], target: list[str]) -> None:
     if len(source) == len(target):
         return
-    names = [
-        str(each) if isinstance(each, str | os.PathLike) else name
-        for each, name in ((options.source, "source"), (options.target, "target"))
-    ]
-    raise InputError(
+    given = {"source": options.source, "target": options.target}
+    files = [isinstance(each, str | os.PathLike) for each in given.values()]
+    names = [str(each) if file else name for (name, each), file in zip(given.items(), files, strict=True)]
+    raise (DataError if all(files) else InputError)(
         f"{names[0]} has {len(source):,} lines but {names[1]} has {len(target):,}; the files must match line by line."
     )
 

@@ -93,7 +93,7 @@ def load(
         >>> translator = qkv.load("runs/en-de")
         >>> translation = translator.translate("one two three")
         >>> qkv.load("runs/en-de", kind=qkv.Translator, compute_type="float32")  # exactly what was trained
-        Translator(en → de, 268 tokens)
+        Translator(en → de, 290 tokens)
     """
     if not isinstance(model, str | Path):
         given = "None" if model is None else type(model).__name__

@@ -15,8 +15,9 @@ from qkv.families.family import resolve
 from qkv.flags import OptionMessageError
 from qkv.training.command import Command, command_type, fitting_trainable, with_training
 from qkv.training.extension import current_settings, raised_limits
+from qkv.training.python_data import FOLDER
 from qkv.training.settings import TuningSettings
-from qkv.training.trainable import Trainable
+from qkv.training.trainable import Inputs, Trainable
 
 
 def run_file(out: Path) -> Path:
@@ -49,7 +50,7 @@ def stored_command(trainable: Trainable, out: Path) -> Command:
     if stored.get("kind") != trainable.name:
         raise QkvError(f"{out} holds a run of `qkv train {stored.get('kind')}`. Resume it with that command.")
     command: Command = command_type(trainable)(
-        inputs=trainable.inputs.from_stored(stored["files"]),
+        inputs=relocated(trainable.inputs.from_stored(stored["files"]), out),
         output=out,
         recipe=stored["recipe"],
         resume=True,
@@ -57,6 +58,25 @@ def stored_command(trainable: Trainable, out: Path) -> Command:
         settings=from_dict(trainable.settings, current_settings(stored), str(run_file(out))),
     )
     return command
+
+
+def relocated(inputs: Inputs, out: Path) -> Inputs:
+    """The inputs of a run whose folder was moved, with the data that were written into it."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(moved, value))
+        if not isinstance(value, Path) or value.exists():
+            return value
+        own = out / "training" / FOLDER
+        places = [
+            own.joinpath(*value.parts[place + 1 :])
+            for place, name in enumerate(value.parts)
+            if name == FOLDER
+        ]
+        return next((place for place in places if place != own and place.exists()), value)
+
+    return replace(inputs, **{name: moved(value) for name, value in vars(inputs).items()})  # type: ignore[type-var]
 
 
 def resumed_command(before: Command, command: Command) -> Command:

@@ -12,8 +12,8 @@ from signal import SIGTERM
 from typing import TYPE_CHECKING, Any
 
 from qkv.api.jobs import Job, Show, execute
+from qkv.api.loading import folder_of
 from qkv.api.resuming import resumed_command, run_file, stored_command, trainable_of_run
-from qkv.checkpoint.training_report import TrainingReport
 from qkv.environment import require_torch, under_torchrun
 from qkv.errors import DataError, InputError, InputTypeError, QkvError
 from qkv.families import trainings
@@ -98,7 +98,7 @@ def split_data(trainable: Trainable, given: dict[str, Any]) -> tuple[GivenData, 
 def model_input(name: str, model: Any) -> Any:
     """The folder of a model, or the model itself if it is in memory only."""
     if isinstance(model, str | Path):
-        return Path(model)
+        return folder_of(model, None)  # the name of a model on the hub is imported first
     if not hasattr(model, "save"):
         raise InputTypeError(f"{name} is {type(model).__name__}; expected a model or its folder.")
     opened = getattr(model, "_opened", None)
@@ -131,15 +131,13 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
         command = replace(job.command, inputs=replace(job.command.inputs, **values))
         outcome = execute(replace(job, command=command), show, stop)
     if outcome.report is None or stop.error is not None:
-        show.say(f"stopped and saved. To resume: qkv.resume({str(out)!r})")
+        show.say(f"stopped at step {outcome.step:,}, saved. To resume: qkv.resume({str(out)!r})")
         if stop.error is not None:
             raise stop.error
         if stop.received == SIGTERM:
             sys.exit(stop.exit_code)
         raise KeyboardInterrupt(f"the run is saved. Resume it with qkv.resume({str(out)!r}).")
-    model = load(out)
-    vars(model)["report"] = TrainingReport.read(out)
-    return model
+    return load(out)
 
 
 @contextmanager

@@ -293,7 +293,7 @@ def fine_tune(
     option.
 
     Args:
-        model: A model, or its folder.
+        model: A model, its folder, or the name of a model on the hub.
         data: For a translator, sentence pairs. For a GPT, texts; or rows of a text, perhaps a second one, and a label, which
             make it a classifier. For a BERT, such rows. For an image classifier, rows of an image and a label. All as in the
             functions that train a model, or as files.

@@ -152,10 +152,11 @@ def picture_from(given: Any, form: Form, *, fit: bool, name: str) -> Bytes:
 
 
 def is_image(value: Any) -> bool:
-    """A path, an image of Pillow, or the array of one image."""
+    """A path, an image of Pillow, or the array of one image; more channels than an image has are several images."""
     if isinstance(value, str | os.PathLike | Image.Image):
         return True
-    return not isinstance(value, list | tuple) and getattr(value, "ndim", 0) in (2, 3)
+    shape = tuple(getattr(value, "shape", ()))
+    return len(shape) == 2 or (len(shape) == 3 and (shape[2] in (1, 3, 4) or shape[0] in (1, 3)))
 
 
 @contextmanager

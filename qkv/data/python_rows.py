@@ -58,12 +58,18 @@ def shown(names: Iterable[Any]) -> str:
 
 def column_names(data: Any) -> list[str] | None:
     """The names of the columns of a table; None if it is not one."""
+    keys = column_keys(data)
+    return None if keys is None else list(map(str, keys))
+
+
+def column_keys(data: Any) -> list[Any] | None:
+    """What the columns are indexed by: pandas has numbers, too."""
     if isinstance(data, Mapping):
-        return [str(name) for name in data]
+        return list(data)
     for attribute in ("column_names", "columns"):
         names = getattr(data, attribute, None)
         if names is not None and not callable(names):
-            return [str(name) for name in names]
+            return list(names)
     return None
 
 
@@ -83,7 +89,7 @@ def rows_of(data: Any, argument: str) -> Iterator[Row]:
 
 
 def values_of(data: Any, argument: str) -> Iterable[Any]:
-    names = column_names(data)
+    names = column_keys(data)
     if names is None or is_row_data_set(data):
         return iter(data)
     if isinstance(data, Mapping) and any(column_names(value) is not None for value in data.values()):
@@ -98,8 +104,10 @@ def is_row_data_set(data: Any) -> bool:
     return hasattr(data, "column_names") and hasattr(data, "features")
 
 
-def table_rows(data: Any, names: Sequence[str], argument: str) -> Iterator[dict[str, Any]]:
-    columns = [iter(column_values(data[name], f"{argument}[{name!r}]")) for name in names]
+def table_rows(data: Any, names: Sequence[Any], argument: str) -> Iterator[dict[str, Any]]:
+    columns = [
+        iter(column_values(column_of(data, name, argument), f"{argument}[{name!r}]")) for name in names
+    ]
     end = object()
     while columns:
         values = [next(column, end) for column in columns]
@@ -109,7 +117,16 @@ def table_rows(data: Any, names: Sequence[str], argument: str) -> Iterator[dict[
         if any(ended):
             short = names[ended.index(True)]
             raise InputError(f"the columns of {argument} have different lengths: {short!r} ends first.")
-        yield dict(zip(names, values, strict=True))
+        yield dict(zip(map(str, names), values, strict=True))
+
+
+def column_of(data: Any, name: Any, argument: str) -> Any:
+    try:
+        return data[name]
+    except (TypeError, KeyError, IndexError):  # a lazy frame of polars, for example
+        raise InputTypeError(
+            f"{argument} is {type_name(data)}, whose columns cannot be read. Collect it into a table, or give its rows."
+        ) from None
 
 
 def column_values(column: Any, name: str) -> Iterable[Any]:

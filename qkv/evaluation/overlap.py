@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qkv.checkpoint.arrays import StoredArrays, write_arrays
-from qkv.errors import QkvError
+from qkv.errors import DataError
 from qkv.evaluation.scores import References, TranslationScores
 
 Text = TypeVar("Text", str, str | None)
@@ -104,7 +104,7 @@ def read_seen(folder: Path) -> Seen | None:
         return None
     arrays = dict(StoredArrays(path))
     if set(arrays) != {"source", "pairs"} or any(each.dtype != np.int64 for each in arrays.values()):
-        raise QkvError(f"{path} is damaged. Restore it or delete it.")
+        raise DataError(f"{path} is damaged. Restore it or delete it.")
     return Seen(**arrays)
 
 

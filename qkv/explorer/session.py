@@ -75,7 +75,7 @@ class Explorer:
     # Requests of the page ---------------------------------------------------------------------------------
 
     def info(self) -> dict[str, Any]:
-        languages = getattr(self.model.defaults, "languages", None)
+        languages = getattr(self.model._defaults, "languages", None)
         return {
             "model": self.folder.resolve().name,
             "kind": self.kind,
@@ -166,7 +166,7 @@ class Explorer:
         """Example inputs: the decks' own sentences, if the model has one of their languages."""
         if self.reads_pictures:
             return self.pictures
-        languages = getattr(self.model.defaults, "languages", None)
+        languages = getattr(self.model._defaults, "languages", None)
         if languages is None:
             return list(self.bundle.examples)
         if {languages.source, languages.target} <= set(LANGUAGES) and languages.source != languages.target:
@@ -176,7 +176,7 @@ class Explorer:
 
     def is_built_in(self) -> bool:
         path = self.folder / "report.json"
-        if getattr(self.model.defaults, "languages", None) is None:
+        if getattr(self.model._defaults, "languages", None) is None:
             return False
         try:
             origin = read_json(path)["data"]["origin"] if path.is_file() else ""

@@ -8,13 +8,14 @@ from qkv.data.choices import read_questions
 from qkv.data.given import check_length, items_of
 from qkv.data.labels import given_layout, is_number, named_layout, quote_some, read_labelled
 from qkv.data.python_rows import Row, as_path, is_path, rows_of, type_name
+from qkv.data.python_texts import class_names
 from qkv.errors import DataError, InputError, InputTypeError, name_inputs
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.report import Report, present_fields
 from qkv.families.products import open_for
-from qkv.flags import OptionalFile, OptionMessageError
+from qkv.flags import OptionalFile, OptionMessageError, OrData
 from qkv.runtime.predictions import Classifier, Prediction
 from qkv.runtime.running import EXACT, Running
 
@@ -23,7 +24,7 @@ from qkv.runtime.running import EXACT, Running
 class LabelEvaluation:
     """How a text classifier is evaluated. In Python, labelled texts can be rows, or two lists."""
 
-    labels: OptionalFile = None
+    labels: OrData[OptionalFile] = None
     """File of labelled texts."""
     columns: str = ""
     """Columns of the labelled texts: text,label or text,second,label, by name or by number from 1."""
@@ -34,7 +35,7 @@ class ClassificationReport(Report):
     """Scores of a text classifier, from `qkv.evaluate`: accuracy and F1, or correlations if it predicts numbers.
 
     Example:
-        >>> report = qkv.evaluate("runs/classifier", ["one two", "two one"], labels=["even", "odd"])
+        >>> report = qkv.evaluate("runs/sentiment", ["one two", "two one"], labels=[0, 1])
         >>> report.examples
         2
         >>> 0 <= report.accuracy <= 1
@@ -158,7 +159,7 @@ def given_examples(classifier: Classifier, source: Any, labels: Any, columns: st
     """Two lists, `source` and `labels`, or rows with both."""
     name = "labels" if source is None else "source"
     if source is None:
-        rows = [cells_of(row, columns) for row in rows_of(labels, "labels")]
+        rows = [cells_of(row, columns, labels) for row in rows_of(labels, "labels")]
     else:
         texts, answers = items_of(source, "source"), items_of(labels, "labels", "labels")
         check_length(len(answers), "labels", len(texts), "source")
@@ -178,8 +179,8 @@ def texts_in(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, tuple | list) else (given,)
 
 
-def cells_of(row: Row, columns: str) -> tuple[Any, ...]:
-    """The texts of a row, and its label last."""
+def cells_of(row: Row, columns: str, table: Any) -> tuple[Any, ...]:
+    """The texts of a row, and its label last. A data set of `datasets` has names for the numbers of classes."""
     value = row.value
     if isinstance(value, Mapping):
         names = [str(name).lower() for name in value]
@@ -191,8 +192,11 @@ def cells_of(row: Row, columns: str) -> tuple[Any, ...]:
             raise InputError(
                 f"{row.name} has the columns {quote_some(names)}. Name the text and the label with `columns`."
             )
-        cells = list(value.values())
-        return tuple(cells[each] for each in found.places)
+        *texts, label = (list(value.values())[each] for each in found.places)
+        named = class_names(table, list(value)[found.label])
+        if named is not None and isinstance(label, int) and 0 <= label < len(named):
+            label = named[label]
+        return (*texts, label)
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise InputTypeError(f"{row.name} is {type_name(value)}; expected a row of texts and their label.")
     return tuple(value)

@@ -9,12 +9,13 @@ import torch
 
 from qkv.checkpoint.bundle import read_config
 from qkv.checkpoint.files import json_bytes, write_file
+from qkv.checkpoint.outputs import check_new_folder
 from qkv.checkpoint.tensors import tensor_bytes
 from qkv.errors import DataError
 from qkv.families.loading import load
 from qkv.hub.folder import read_folder
 from qkv.hub.formats import writer_of
-from qkv.hub.importing import all_or_nothing, check_not_existing
+from qkv.hub.importing import all_or_nothing
 from qkv.hub.mapping import NOTES, HubMapping, Written
 from qkv.hub.proof import (
     Proof,
@@ -39,7 +40,7 @@ class Exported:
 
 def export_to_transformers(model: Path, out: Path) -> Exported:
     """Write a folder that transformers opens without our code."""
-    check_not_existing(out)
+    check_new_folder("output", out)
     kind = read_config(model)["kind"]
     mapping = writer_of(kind, str(model))
     product = load(model)

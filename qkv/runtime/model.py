@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from qkv.checkpoint.bundle import Bundle
+from qkv.checkpoint.training_report import TrainingReport
 from qkv.errors import QkvError
 from qkv.runtime.network import Network
 from qkv.runtime.running import Running, Warn, silent
@@ -96,7 +97,7 @@ class Model:
         Example:
             >>> qkv.load("runs/en-de").save("runs/copy")
             >>> qkv.load("runs/copy")
-            Translator(en → de, 268 tokens)
+            Translator(en → de, 290 tokens)
         """
         raise NotImplementedError
 
@@ -111,6 +112,19 @@ class Model:
             '60 tokens'
         """
         raise NotImplementedError
+
+    @property
+    def report(self) -> TrainingReport:
+        """What the training run reported: scores, settings, and the losses in `report.history`. A notebook shows the learning curve.
+
+        It is empty for a model that was not trained here.
+
+        Example:
+            >>> qkv.load("runs/en-de").report.history
+            []
+        """
+        _ = self._network  # an error if the model is closed
+        return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
 
     @property
     def config(self) -> Any:
@@ -128,7 +142,7 @@ class Model:
 
         Example:
             >>> sum(weight.numel() for weight in qkv.load("runs/gpt").model.parameters())
-            24120
+            17984
         """
         return self._network.model
 

@@ -171,7 +171,7 @@ class TextInputs(Model):
 
         def many(part: list[tuple[str, ...]]) -> list[Prediction]:
             check_inputs(part, reads)
-            found = self._classify(part, done, chosen)
+            found = self._classify(part, done, chosen) if part else []
             return [each._best(chosen.top_k) for each in found]
 
         return INPUTS[reads].apply(inputs, many)

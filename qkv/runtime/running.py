@@ -25,7 +25,12 @@ def warn_in_python(message: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """How to run a model."""
+    """How to run a model.
+
+    Example:
+        >>> qkv.load("runs/gpt", qkv.Running(compute_type="float32", threads=1))
+        LanguageModel(subwords, vocabulary 294, context 80)
+    """
 
     compute_type: ComputeType = "auto"
     """Number format. auto: int8 on a CPU, which is the fastest, and float32 with torch. float32: exactly what was
@@ -53,6 +58,7 @@ class Running:
 
     @property
     def needs_torch(self) -> bool:
+        """Whether torch has to compute."""
         return self.engine == "torch" or self.device != "cpu" or self.compute_type == "bf16"
 
     @property
@@ -64,13 +70,16 @@ class Running:
 
     @property
     def int8(self) -> bool:
+        """Whether the engine computes in int8."""
         return self.compute_type in ("auto", "int8") and not self.needs_torch
 
     @property
     def thread_count(self) -> int:
+        """The number of threads to use."""
         return self.threads or available_threads()
 
     def with_options(self, **options: Any) -> "Running":
+        """The same with some fields replaced."""
         return replace(self, **options)
 
 

@@ -13,7 +13,13 @@ from qkv.errors import DataError, InputTypeError
 
 @dataclass(frozen=True)
 class Glossary:
-    """Source terms (case does not matter) and their exact translations."""
+    """Source terms (case does not matter) and their exact translations.
+
+    Example:
+        >>> glossary = qkv.Glossary.from_any({"cat": "Kater"})  # or a file: a term, a tab and its translation on each line
+        >>> "Kater" in qkv.load("runs/en-de").translate("the cat danced", glossary=glossary)
+        True
+    """
 
     terms: tuple[tuple[str, str], ...] = ()
 

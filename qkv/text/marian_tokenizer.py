@@ -78,17 +78,26 @@ class MarianTokenizer:
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:
         try:
-            stored: dict[str, Any] = json.loads(text)
+            stored = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ModelError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
+        return cls.from_stored(stored, where)
+
+    @classmethod
+    def from_stored(cls, stored: dict[str, Any], where: str) -> Self:
+        """From the content of tokenizer.json."""
+        try:
             models = [base64.b64decode(stored[side], validate=True) for side in ("source", "target")]
             vocabulary = [str(token) for token in stored["vocabulary"]]
             numbers = {name: int(stored[name]) for name in ("pad", "start", "end", "unknown")}
             language = stored["language"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise QkvError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
+            raise ModelError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
         reject_half_characters(vocabulary, where)
         if not all(0 <= number < len(vocabulary) for number in numbers.values()):
-            raise QkvError(f"{where}: a special token is missing from the vocabulary.")
-        source, target = (UnigramModel(content, where) for content in models)
+            raise ModelError(f"{where}: a special token is missing from the vocabulary.")
+        source = UnigramModel(models[0], where)
+        target = source if models[1] == models[0] else UnigramModel(models[1], where)
         return cls(vocabulary, (source, target), language=language, **numbers)
 
     @classmethod

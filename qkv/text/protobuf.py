@@ -41,17 +41,19 @@ class Fields:
 
 def read_fields(data: bytes) -> Fields:
     fields, place = Fields(), 0
-    while place < len(data):
-        key, place = varint(data, place)
+    size = len(data)
+    while place < size:
+        key, place = (data[place], place + 1) if data[place] < 0x80 else varint(data, place)
         number, kind = key >> 3, key & 7
         value: int | bytes
         if kind == VARINT:
             value, place = varint(data, place)
         elif kind in (BYTES, FOUR_BYTES, EIGHT_BYTES):
-            length = {FOUR_BYTES: 4, EIGHT_BYTES: 8}.get(kind, 0)
             if kind == BYTES:
                 length, place = varint(data, place)
-            if place + length > len(data):
+            else:
+                length = 4 if kind == FOUR_BYTES else 8
+            if place + length > size:
                 raise ValueError("it is truncated")
             value = data[place : place + length]
             place += length

@@ -12,7 +12,7 @@ from typing import Self
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
-from qkv.errors import QkvError
+from qkv.errors import ModelError, QkvError
 from qkv.text.library import open_library
 from qkv.text.words import Span
 
@@ -90,7 +90,7 @@ class Tokenizer:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
+            raise ModelError(f"{path} is not a tokenizer file ({error}).") from None
         return cls.from_text(text, str(path))
 
     @classmethod
@@ -99,7 +99,7 @@ class Tokenizer:
         try:
             return cls(library)
         except Exception as error:  # the library raises bare Exception for everything
-            raise QkvError(f"{where} is not a tokenizer file ({error}).") from None
+            raise ModelError(f"{where} is not a tokenizer file ({error}).") from None
 
     def text(self) -> str:
         """The content of tokenizer.json, which the tokenizers library can read."""

@@ -7,9 +7,8 @@ are frequent ("aaa"). To break them as SentencePiece does, sums are rounded to 3
 import struct
 from array import array
 from collections.abc import Iterator
-from typing import Any
 
-from qkv.errors import QkvError
+from qkv.errors import DataError
 from qkv.text.protobuf import Fields, read_fields
 
 SPACE = "▁"
@@ -17,7 +16,7 @@ UNKNOWN_PENALTY = 10.0  # subtracted from the score of the least likely piece
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # piece types
 UNIGRAM = 1  # model type
 KINDS = {2: "byte-pair merges", 3: "whole words", 4: "characters"}
-SCORE = ""  # the key in a trie node for the score of the piece that ends there
+SHORT_TEXT, REAL, FLOAT = 0x0A, 0x15, struct.Struct("<f")  # fields 1 and 2 of a piece
 
 Piece = tuple[int, int, bool]  # start and end in the normalized text, and whether it is known
 
@@ -27,40 +26,40 @@ class UnigramModel:
         self.content = content
         try:
             model = read_fields(content)
-            pieces = [read_fields(each) for each in model.messages(1)]
+            pieces = [read_piece(each) for each in model.messages(1)]
             trainer, rules = (read_fields(model.message(number)) for number in (2, 3))
             self.normaliser = Normaliser(rules)
             self.read_pieces(pieces)
         except (ValueError, struct.error, IndexError) as error:
-            raise QkvError(f"{where} is not a SentencePiece model, or it is damaged ({error}).") from None
+            raise DataError(f"{where} is not a SentencePiece model, or it is damaged ({error}).") from None
         kind = trainer.number(3, UNIGRAM)
         if kind != UNIGRAM:
-            raise QkvError(
+            raise DataError(
                 f"{where} is a SentencePiece model of {KINDS.get(kind, kind)}, but qkv supports only unigram models."
             )
         for number, what in ((24, "puts spaces after words"), (35, "uses byte fallback")):
             if trainer.number(number, 0):
-                raise QkvError(f"{where} {what}, which qkv does not support.")
+                raise DataError(f"{where} {what}, which qkv does not support.")
         if not self.normaliser.escapes:
-            raise QkvError(f"{where} does not write spaces as {SPACE}, which qkv does not support.")
+            raise DataError(f"{where} does not write spaces as {SPACE}, which qkv does not support.")
 
-    def read_pieces(self, pieces: list[Fields]) -> None:
-        scored = [(each.text(1), each.real(2), each.number(3, NORMAL)) for each in pieces]
+    def read_pieces(self, scored: list[tuple[str, float, int]]) -> None:
+        """Pieces with their scores and types."""
         normal = [score for _, score, kind in scored if kind == NORMAL]
         if not normal:
             raise ValueError("it has no pieces")
         self.unknown_score = to_float32(min(normal) - UNKNOWN_PENALTY)
-        self.pieces = [piece for piece, _, _ in scored]
         self.normaliser.keep([piece for piece, _, kind in scored if kind == USER_DEFINED])
-        self.tree: dict[str, Any] = {}
+        self.scores: dict[str, float] = {}
+        self.longest: dict[str, int] = {}  # the length of the longest piece that begins with a character
+        best = max(normal)
         for piece, score, kind in scored:
             if kind == USER_DEFINED:  # a high score, so that it is always chosen
-                score = to_float32(len(piece.encode()) * max(normal)) - 0.1
+                score = to_float32(len(piece.encode()) * best) - 0.1
             if kind in (NORMAL, USER_DEFINED) and piece:
-                node = self.tree
-                for letter in piece:
-                    node = node.setdefault(letter, {})
-                node[SCORE] = score
+                self.scores[piece] = score
+                if len(piece) > self.longest.get(piece[0], 0):
+                    self.longest[piece[0]] = len(piece)
 
     def segment(self, text: str) -> tuple[str, list[int], list[Piece]]:
         """The normalized text, the origin of each of its characters, and the pieces."""
@@ -71,16 +70,14 @@ class UnigramModel:
         """The most likely segmentation of a normalized text (Viterbi). A character without a piece is unknown."""
         size = len(text)
         best, came_from, known = array("f", bytes(4 * (size + 1))), [-1] * (size + 1), bytearray(size + 1)
+        scores, longest = self.scores, self.longest
         for start in range(size):
-            score_so_far, node, has_single = best[start], self.tree, False
-            for place in range(start, size):
-                if text[place] not in node:
-                    break
-                node = node[text[place]]
-                score = node.get(SCORE)
+            score_so_far, has_single = best[start], False
+            for end in range(start + 1, min(size, start + longest.get(text[start], 0)) + 1):
+                score = scores.get(text[start:end])
                 if score is None:
                     continue
-                end, has_single = place + 1, has_single or place == start
+                has_single = has_single or end == start + 1
                 candidate = score + score_so_far
                 if came_from[end] < 0 or candidate > best[end]:
                     best[end], came_from[end], known[end] = candidate, start, True
@@ -93,6 +90,16 @@ class UnigramModel:
             path.append((came_from[end], end, bool(known[end])))
             end = came_from[end]
         return path[::-1]
+
+
+def read_piece(message: bytes) -> tuple[str, float, int]:
+    """The text, score and type of a piece. Nearly all are a short text and a score in this order: no need to parse them."""
+    if len(message) > 2 and message[0] == SHORT_TEXT and message[1] == len(message) - 7 < 0x80:
+        place = 2 + message[1]
+        if message[place] == REAL:
+            return message[2:place].decode("utf-8"), FLOAT.unpack_from(message, place + 1)[0], NORMAL
+    fields = read_fields(message)
+    return fields.text(1), fields.real(2), fields.number(3, NORMAL)
 
 
 def to_float32(number: float) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from qkv.errors import QkvError
+from qkv.errors import DataError
 from qkv.text.marian_tokenizer import FORMAT, MarianTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import Span
@@ -48,9 +48,10 @@ class Vocabulary(Protocol):
 def load_vocabulary(path: Path) -> Vocabulary:
     """Load the tokenizer.json of a translator's bundle."""
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        stored = json.loads(text) if f'"{FORMAT}"' in text else None
     except (OSError, ValueError, RecursionError) as error:
-        raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
+        raise DataError(f"{path} is not a tokenizer file ({error}).") from None
     if isinstance(stored, dict) and stored.get("format") == FORMAT:
-        return MarianTokenizer.load(path)
-    return Tokenizer.load(path)
+        return MarianTokenizer.from_stored(stored, str(path))
+    return Tokenizer.from_text(text, str(path))

@@ -14,7 +14,7 @@ from typing import Self
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from qkv.errors import QkvError
+from qkv.errors import ModelError, QkvError
 from qkv.text.library import open_library
 
 PAD, UNKNOWN, BEGIN, SEPARATOR, MASK = SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -69,7 +69,7 @@ class WordPieceTokenizer:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise QkvError(f"{path} is not a tokenizer file ({error}).") from None
+            raise ModelError(f"{path} is not a tokenizer file ({error}).") from None
         library = open_library(text, str(path))
         kind = type(library.model).__name__
         if kind != "WordPiece":

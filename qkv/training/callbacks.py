@@ -20,19 +20,25 @@ class RunEvent:
     """Training time so far, including the time before the run was resumed."""
     folder: Path
     """The output folder."""
-    request_stop: Callable[[], None] = field(repr=False, compare=False)
+    _stop: Callable[[], None] = field(repr=False, compare=False)
 
     def stop(self) -> None:
         """End the run after this step, as if it had reached its limit: the best weights are kept and scored.
 
         The run can be resumed later.
         """
-        self.request_stop()
+        self._stop()
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartEvent(RunEvent):
-    """The run is about to train. `step` is above 0 if it is resumed."""
+    """The run is about to train. `step` is above 0 if it is resumed.
+
+    Example:
+        >>> class Size(qkv.Callback):
+        ...     def on_start(self, event: qkv.StartEvent) -> None:
+        ...         print(f"{event.parameters:,} parameters, {event.steps} steps")
+    """
 
     steps: int | None
     """The limit on steps."""
@@ -44,7 +50,13 @@ class StartEvent(RunEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class StepEvent(RunEvent):
-    """A step is done. On a GPU, this comes every 25 steps."""
+    """A step is done. On a GPU, this comes every 25 steps.
+
+    Example:
+        >>> class Speed(qkv.Callback):
+        ...     def on_step(self, event: qkv.StepEvent) -> None:
+        ...         print(event.step, event.loss, event.tokens_per_second)
+    """
 
     loss: float
     """Mean training loss per token since the last line of the log."""
@@ -56,7 +68,14 @@ class StepEvent(RunEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationEvent(RunEvent):
-    """The model was validated. If it is the best so far, the output folder already holds it."""
+    """The model was validated. If it is the best so far, the output folder already holds it.
+
+    Example:
+        >>> class Best(qkv.Callback):
+        ...     def on_validation(self, event: qkv.ValidationEvent) -> None:
+        ...         if event.improved:
+        ...             print(f"step {event.step}: {event.loss:.3f}")
+    """
 
     loss: float
     """Validation loss per token."""
@@ -66,14 +85,26 @@ class ValidationEvent(RunEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class SaveEvent(RunEvent):
-    """A checkpoint was written. A run that is killed now resumes at this step."""
+    """A checkpoint was written. A run that is killed now resumes at this step.
+
+    Example:
+        >>> class Saved(qkv.Callback):
+        ...     def on_save(self, event: qkv.SaveEvent) -> None:
+        ...         print(event.checkpoint)
+    """
 
     checkpoint: Path
 
 
 @dataclass(frozen=True, kw_only=True)
 class EndEvent(RunEvent):
-    """The run is over."""
+    """The run is over.
+
+    Example:
+        >>> class Done(qkv.Callback):
+        ...     def on_end(self, event: qkv.EndEvent) -> None:
+        ...         print(event.reason, event.minutes)
+    """
 
     reason: str
     """"steps", "minutes", "patience", "callback" or "interruption"."""
@@ -122,7 +153,7 @@ class CallbackWatch(ForwardingWatch):
             step=position.step,
             minutes=position.seconds / 60,
             folder=self.folder,
-            request_stop=self.request_stop,
+            _stop=self.request_stop,
             **facts,
         )
         try:

@@ -4,7 +4,8 @@ import copy
 import inspect
 import json
 import pickle
-from collections.abc import Callable, Iterator
+import types
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,16 @@ class Frame:
         return Column(self.values[name], "to_list")
 
 
+class Dataset(list[Any]):
+    """A data set of `datasets`, whose labels are numbers with names."""
+
+    column_names = ("text", "label")
+
+    def __init__(self, rows: list[dict[str, Any]], names: Sequence[str]):
+        super().__init__(rows)
+        self.features = {"label": types.SimpleNamespace(names=list(names))}
+
+
 def test_texts_may_be_lists_iterators_columns_or_files(translator: qkv.Translator, files: Path) -> None:
     first = scores_of(qkv.evaluate(translator, SOURCE, REFERENCE))
     assert scores_of(qkv.evaluate(MODELS / "translator", "source.txt", "reference.txt")) == first
@@ -238,6 +249,10 @@ def test_labelled_texts_may_be_a_file_rows_or_two_lists() -> None:
     assert (
         qkv.evaluate(model, texts, labels=[model.classes.index(each) for each in labels]).to_dict() == first
     )
+    numbered = Dataset(
+        [{"text": text, "label": 1 - model.classes.index(label)} for text, label in rows], model.classes[::-1]
+    )
+    assert qkv.evaluate(model, labels=numbered).to_dict() == first
     table = {"sentence": texts, "gold": labels}
     assert qkv.evaluate(model, labels=table, columns="sentence,gold").to_dict() == first
     numbers = qkv.evaluate(MODELS / "bert-classifier-numbers", labels=DATA / "numbers.tsv")

@@ -57,7 +57,6 @@ def test_a_large_trace_has_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_is_served_until_it_is_closed() -> None:
     with qkv.explore(random_translator(), SENTENCE, no_open=True, port=0) as page:
-        assert page is not None
         address = page.address
         assert address is not None
         assert urllib.request.urlopen(address.split("#")[0]).status == 200
@@ -69,13 +68,11 @@ def test_the_page_is_served_until_it_is_closed() -> None:
 def test_a_port_in_use_is_replaced_unless_it_was_given() -> None:
     model = MODELS / "translator"
     with qkv.explore(model, "one", no_open=True, port=0) as first:
-        assert first is not None
         assert first.address is not None
         port = int(first.address.split(":")[2].split("/")[0])
         with pytest.raises(qkv.QkvError, match="cannot listen"):
             qkv.explore(model, "one", no_open=True, port=port)
         with qkv.explore(model, "one", no_open=True) as second:
-            assert second is not None
             assert second.address != first.address
 
 
@@ -83,7 +80,6 @@ def test_a_notebook_gets_the_page_in_a_frame_without_a_server(monkeypatch: pytes
     shell = types.SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))  # type: ignore[arg-type]
     page = qkv.explore(MODELS / "translator", "one two")
-    assert page is not None
     assert page.address is None
     shown = page._repr_html_()
     assert re.fullmatch(r'<iframe srcdoc="[^"]*" sandbox="allow-scripts"[^<>]*></iframe>', shown)

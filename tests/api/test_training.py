@@ -86,6 +86,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Record
 
 # Keywords ------------------------------------------------------------------------------------------------
 
+PRESENTATION = ("json",)  # of the command line alone
 TRAINABLES = [each for training in trainings().values() for each in resolve(training.trainables)]
 
 
@@ -100,7 +101,7 @@ def test_every_option_of_a_training_command_is_a_keyword_with_the_same_default(t
     )
     for field in fields_of(trainable, default):
         name = field.name.replace("-", "_")
-        if name == "fine_tune":  # the first argument
+        if name in ("fine_tune", *PRESENTATION):  # `fine_tune` is the first argument
             continue
         parameter = parameters["data" if tunes and name == trainable.inputs.MAIN != "labels" else name]
         if tunes or trainable is not first:  # one function for several kinds of data: the recipe decides
@@ -280,6 +281,9 @@ def test_resume_extends_a_run_and_refuses_other_changes(
     with pytest.raises(TypeError, match=r"resume\(\) has no option 'stpes'. Did you mean 'steps'\?"):
         qkv.resume(out, stpes=4)
     assert qkv.resume(out, steps=4, progress=False).report["training"]["steps"] == 4
+    out = out.rename(tmp_path / "moved")  # with its data
+    assert code_of("train", "translator", "--resume", "--output", out, "--steps", "5") == 0
+    assert qkv.load(out).report["training"]["steps"] == 5
     with pytest.raises(DataError, match="no run found in"):
         qkv.resume(tmp_path / "nowhere")
     with pytest.raises(qkv.QkvError, match="already holds a training run"):
@@ -305,10 +309,11 @@ def test_the_family_of_the_model_decides_what_fine_tuning_does(bases: Path, tmp_
     model = qkv.load(bases / "translator")
     assert isinstance(qkv.fine_tune(model, PAIRS, out=tmp_path / "a", **TUNING), qkv.Translator)
     texts = ["one two three four five " * 40]
-    assert type(qkv.fine_tune(bases / "gpt", texts, out=tmp_path / "b", **TUNING)).__name__ == "LanguageModel"
+    in_memory = untrained("subwords")
+    assert isinstance(qkv.fine_tune(in_memory, texts, out=tmp_path / "b", **TUNING), qkv.LanguageModel)
     rows = [(" ".join(WORDS[n % 5 :]), n % 2) for n in range(20)]
     tuned = qkv.fine_tune(bases / "gpt", iter(rows), valid=rows[:4], out=tmp_path / "c", **TUNING)
-    assert type(tuned).__name__ == "GPTClassifier"
+    assert isinstance(tuned, qkv.GPTClassifier)
     assert tuned.report["data"]["classes"] == ["0", "1"]
 
 

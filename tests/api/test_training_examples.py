@@ -12,7 +12,7 @@ import qkv
 
 NAMES = [
     "train_translator", "train_gpt", "train_bert", "train_vit", "train_codebook", "train_dalle", "fine_tune", "resume",
-    "Callback", "TrainingReport",
+    "Callback", "TrainingReport", "StartEvent", "StepEvent", "ValidationEvent", "SaveEvent", "EndEvent",
 ]  # fmt: skip
 
 

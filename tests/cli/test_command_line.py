@@ -63,9 +63,9 @@ OPTIONS = {
     "evaluate": RUNNING
     + """
         --source --reference --pairs --source-language --target-language --merge --against --json
-        --output --beam-size --length-penalty --tokenize --lowercase""",
+        --output --overwrite --beam-size --length-penalty --tokenize --lowercase""",
     "clean": """
-        --pairs --source --target --output --report --held-out --source-language --target-language
+        --pairs --source --target --output --report --overwrite --held-out --source-language --target-language
         --processes --max-length --max-ratio --language-confidence --min-alignment --min-length
         --max-words --min-letters --min-script --markup --max-copied --max-numbers --no-duplicates
         --near-duplicates --json""",

@@ -17,9 +17,9 @@ class Oracle:
     def __init__(self) -> None:
         self.known = {pair.source: pair for pair in pairs("en", "de", 40, part="test")}
         languages = type("Languages", (), {"source": "en", "target": "de"})
-        self.defaults = type("Defaults", (), {"languages": languages})
+        self._defaults = type("Defaults", (), {"languages": languages})
 
-    def word_links(self, source: str, target: str) -> list[tuple[int, int]]:
+    def align(self, source: str, target: str) -> list[tuple[int, int]]:
         return list(self.known[source].alignment)
 
     def word_attention(self, source: str, target: str) -> WordAttention:

@@ -39,7 +39,7 @@ class TextClassifier(TextInputs):
     Example:
         >>> classifier = qkv.load("runs/sentiment")
         >>> classifier
-        TextClassifier(bad, good; 101 tokens)
+        TextClassifier(bad, good; 60 tokens)
         >>> classifier.classify("one two three").label in ("bad", "good")
         True
     """

@@ -14,7 +14,13 @@ Pooling = Literal["mean", "first"]
 
 @dataclass(frozen=True, kw_only=True)
 class FillOptions:
-    """How masked words are filled in."""
+    """How masked words are filled in.
+
+    Example:
+        >>> [guesses] = qkv.load("runs/bert").fill("one [MASK] three", qkv.FillOptions(top_k=3))
+        >>> len(guesses)
+        3
+    """
 
     top_k: int = 5
     """Words to show for each [MASK], the likeliest first."""
@@ -25,7 +31,13 @@ class FillOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingOptions:
-    """How texts become vectors."""
+    """How texts become vectors.
+
+    Example:
+        >>> vector = qkv.load("runs/bert").embed("one two", qkv.EmbeddingOptions(pooling="first"))
+        >>> round(float(vector @ vector), 3)  # its length is 1 unless it is raw
+        1.0
+    """
 
     pooling: Pooling | None = None
     """A text's vector is the mean of its tokens' states, or the state of its first token. By default the model's own."""

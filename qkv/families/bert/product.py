@@ -290,8 +290,9 @@ class Bert(Model):
 
         Example:
             >>> bert = qkv.load("runs/bert")
-            >>> vectors = bert.embed(["one two", "two one"])
-            >>> bool((vectors[0] @ vectors[1] > 0.9))
+            >>> bert.embed(["one two", "two one"]).shape
+            (2, 24)
+            >>> bool((bert.embed("one two", raw=True) == bert.embed(["one two"], raw=True)[0]).all())
             True
         """
         chosen = replace_options(options, keywords)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from qkv.families.dalle.options import DrawingOptions
-from qkv.flags import Flag
+from qkv.flags import Flag, OrData
 
 FEW_CANDIDATES = 8
 
@@ -19,9 +19,9 @@ class DrawingEvaluation:
     encodes and decodes images. The results are compared with the captions."""
     part: Literal["test", "valid"] = "test"
     """Captions of the scenes: tune options such as the guidance on valid, and report scores on test."""
-    images: Path | None = None
+    images: OrData[Path | None] = None
     """DALL-E: its training images, for a sheet. A codebook: any images of its size."""
-    captions: Path | None = None
+    captions: OrData[Path | None] = None
     """Captions of the images, as for training."""
     sheet: Path | None = None
     """DALL-E: write the drawings with their captions to this .png file."""

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from qkv.flags import SomeFiles
+from qkv.flags import OrData, SomeFiles
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelEvaluation:
     """How a language model is evaluated. In Python, texts and chorales can be lists instead of files."""
 
-    text: SomeFiles = ()
+    text: OrData[SomeFiles] = ()
     """Unseen text. Each file is a document; of .jsonl, each line."""
-    music: SomeFiles = ()
+    music: OrData[SomeFiles] = ()
     """Music, for a music model: chorales as .json, or MIDI files."""
     part: Literal["train", "valid", "test"] = "test"
     """Part of a file of chorales to use."""

@@ -59,7 +59,7 @@ def check_length(train: StreamData, context: int) -> None:
     tokens = len(train) - 1  # without the final end token
     if tokens < context:
         raise QkvError(
-            f"the training text has {tokens:,} tokens, fewer than the model's context length of {context:,}: give more text."
+            f"the training text is too short: it has {tokens:,} tokens, fewer than the model's context length of {context:,}: give more text."
         )
 
 

@@ -63,7 +63,7 @@ class LanguageModel(Model):
     Example:
         >>> model = qkv.load("runs/gpt")
         >>> model
-        LanguageModel(subwords, vocabulary 291, context 80)
+        LanguageModel(subwords, vocabulary 294, context 80)
         >>> model.generate("one two", max_new_tokens=5, seed=3) == model.generate("one two", max_new_tokens=5, seed=3)
         True
     """

@@ -21,6 +21,7 @@ from qkv.families.gpt.product import (
 from qkv.families.gpt.settings import GPTModelSettings, GPTSettings, MusicSettings
 from qkv.families.gpt.stream import Stream, StreamData
 from qkv.families.gpt.text_data import LearnableText, TextData
+from qkv.flags import OptionMessageError
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
@@ -99,9 +100,12 @@ class GPTTask(Task[LanguageModel]):
         for name, part in (("training text", train), ("validation text", valid)):
             tokens = len(part) - 1  # without the final end token
             if tokens < context:
-                raise QkvError(
-                    f"the {name} has {tokens:,} tokens, fewer than the context length of {context:,}: give more text, or choose a "
-                    "shorter context."
+                raise OptionMessageError(
+                    "the {name} is too short: it has {tokens:,} tokens, fewer than the context length of {context:,}. Give more "
+                    "text, or a smaller {max_length}.",
+                    name=name,
+                    tokens=tokens,
+                    context=context,
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from qkv.data.documents import Documents, hold_out_text
+from qkv.data.documents import Documents, count_of, hold_out_text
 from qkv.data.holding_out import share_to_hold_out
 from qkv.data.windows import stream_of
 from qkv.evaluation.perplexity import perplexity_from
@@ -41,7 +41,7 @@ class TextData:
             )
             train, valid = hold_out_text(train, share, seed)
         say(
-            f"{train.characters:,} characters in {len(train):,} documents to train on, "
+            f"{train.characters:,} characters in {count_of(len(train), 'document')} to train on, "
             f"{valid.characters:,} to validate on"
         )
         return train, valid
@@ -74,10 +74,16 @@ class TextParts:
         }
 
     def example(self) -> Example[LanguageModel] | None:
-        lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
-        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:EXAMPLE_LENGTH]
+        prompt = example_prompt(self.valid.texts[0])
         options = GenerationOptions(max_new_tokens=EXAMPLE_LENGTH)
         return Example(f"Continuation of   {prompt}", lambda product: product.generate(prompt, options))
+
+
+def example_prompt(text: str) -> str:
+    """The beginning of a line with several words. The first line may start inside a word, where the text was cut."""
+    first, *others = [line for line in text.splitlines() if line.strip()]
+    lines = [*others, first.partition(" ")[2], first]
+    return next((line for line in lines if len(line.split()) > 1), first)[:EXAMPLE_LENGTH]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.files import check_new_file, write_file
+from qkv.checkpoint.files import write_file
+from qkv.checkpoint.outputs import check_new_file
 from qkv.data.python_rows import as_path, is_path
-from qkv.errors import InputError, QkvError
+from qkv.errors import DataError, InputError
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluation import Evaluation, evaluate, merge_same_sources, steps_of
 from qkv.evaluation.evaluator import NOTHING, Evaluator
@@ -50,9 +51,8 @@ class Comparer:
                 "this report has no source sentences for a model to translate: evaluate with source."
             )
         if other.column is not None and len(other.column) != len(belongs):
-            raise InputError(
-                f"{other.column.name} has {other.name}, but the test set has {len(belongs):,} lines."
-            )
+            kind = DataError if other.column.path is not None else InputError
+            raise kind(f"{other.column.name} has {other.name}, but the test set has {len(belongs):,} lines.")
         others = other.translate(sentences, belongs, self.options.decoding, display)
         evaluation = score(self.scorer, sentences, self.system, report.translations, other, others, display)
         assert evaluation.against is not None
@@ -112,7 +112,7 @@ def check_options(model: Any, options: TranslationEvaluation) -> None:
     systems = [each for each in (model, options.against) if each is not None]
     for path in (as_path(each) for each in systems if is_path(each)):
         if not path.exists():
-            raise QkvError(
+            raise DataError(
                 f"there is no folder or file {path}: give a model from `qkv train` or `qkv demo`, or a file of "
                 "translations."
             )
@@ -152,9 +152,7 @@ def check_output(model: Any, options: TranslationEvaluation, output: Path) -> No
     given = [model, options.source, options.pairs, options.against]
     files = [as_path(each) for each in given if is_path(each)]
     files += [as_path(each) for each in several if isinstance(each, os.PathLike)]
-    if any(path.resolve() == output.resolve() for path in files):
-        raise OptionMessageError("{output} would overwrite the input {path}: give another name.", path=output)
-    check_new_file("output", output)
+    check_new_file("output", output, overwrite=options.overwrite, inputs=files)
 
 
 def read_test_set(options: TranslationEvaluation, systems: list[System]) -> TestSet:

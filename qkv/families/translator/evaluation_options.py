@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Annotated
 
 from qkv.families.translator.options import TranslationOptions
-from qkv.flags import Flag, OptionalFile, OptionalLanguage, SomeFiles
+from qkv.flags import Flag, OptionalFile, OptionalLanguage, OrData, SomeFiles
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationEvaluation:
     """How translations are evaluated. In Python, lists and columns of texts can stand for files."""
 
-    source: OptionalFile = None
+    source: OrData[OptionalFile] = None
     """Sentences to translate, one per line; optional for a file of translations."""
-    reference: SomeFiles = ()
+    reference: OrData[SomeFiles] = ()
     """Reference translations, line by line; one file or several."""
-    pairs: OptionalFile = None
+    pairs: OrData[OptionalFile] = None
     """One file with sources and references instead: .tsv, .jsonl, .tmx or .po."""
     source_language: OptionalLanguage = None
     """Source language of the pairs, such as en; by default that of the model."""
@@ -24,10 +24,12 @@ class TranslationEvaluation:
     """Target language of the pairs; by default that of the model."""
     merge: bool = False
     """Treat lines with the same source as one sentence with several references."""
-    against: Annotated[Path | None, Flag(metavar="MODEL|FILE")] = None
+    against: OrData[Annotated[Path | None, Flag(metavar="MODEL|FILE")]] = None
     """Another model, or another file of translations, to compare with."""
     output: Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")] = None
     """Write the translations to this file, one per line."""
+    overwrite: bool = False
+    """Replace the output file if it exists."""
     beam_size: Annotated[int | None, Flag(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None

@@ -24,7 +24,14 @@ SEED = 1
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationOptions(Sampling):
-    """How texts are translated. None means the model's own default."""
+    """How texts are translated. None means the model's own default.
+
+    Example:
+        >>> options = qkv.TranslationOptions(beam_size=4, length_penalty=0.6)
+        >>> translator = qkv.load("runs/en-de")
+        >>> translator.translate("one two", options) == translator.translate("one two", beam=4, length_penalty=0.6)
+        True
+    """
 
     beam_size: Annotated[int | None, Flag(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. By default, the model's own setting."""
@@ -69,6 +76,7 @@ class TranslationOptions(Sampling):
 
     @property
     def sampling(self) -> Sampling | None:
+        """How tokens are sampled; None if they are not."""
         return self if self.sample else None
 
     def likeliest(self) -> "TranslationOptions":

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from qkv.errors import QkvError
+from qkv.errors import InputError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Translation
 from qkv.text.protect import Kind, occurrences, protected_spans, remove_spans, split_lines, split_long_text
@@ -68,7 +68,7 @@ def resolve_language(
         language, rest = marker[2:-2], rest.lstrip()
     if language is not None and language not in tokenizer.languages:
         known = ", ".join(tokenizer.languages)
-        raise QkvError(
+        raise InputError(
             f"this model has no target language '{language}': "
             + (f"choose from {known}." if known else "it translates into one language only.")
         )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from qkv.checkpoint.files import read_json
 from qkv.data.python_rows import as_path, is_path, type_name
-from qkv.errors import InputTypeError, QkvError
+from qkv.errors import DataError, InputTypeError
 from qkv.evaluation.display import Display
 from qkv.evaluation.evaluation import Sentences
 from qkv.evaluation.overlap import Seen, read_seen
@@ -18,6 +18,7 @@ from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import ScoringSettings
 from qkv.families.translator.test_set import Column
+from qkv.runtime.model import Model
 from qkv.runtime.running import Running
 
 STANDARD = asdict(ScoringSettings())  # for models without a report
@@ -42,7 +43,7 @@ class System:
         if is_path(given) and as_path(given).is_dir():
             translator = load_for(as_path(given), "evaluate", Translator, running, display.warn)
             return of_model(translator, as_path(given), argument)
-        if callable(getattr(given, "facts", None)):
+        if isinstance(given, Model):
             raise InputTypeError(
                 f"{argument} is a {type_name(given)}; expected a Translator, its folder, or translations."
             )
@@ -102,7 +103,7 @@ def scoring_in_report(path: Path) -> dict[str, Any]:
     try:
         found = {**STANDARD, **(report.get("settings", {}).get("scoring") or {})}
     except (AttributeError, TypeError):
-        raise QkvError(f"{path} is incomplete: restore it or delete it.") from None
+        raise DataError(f"{path} is incomplete: restore it or delete it.") from None
     return found
 
 

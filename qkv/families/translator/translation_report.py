@@ -35,7 +35,7 @@ class TranslationReport(Report):
         >>> report = qkv.evaluate(translations, reference=["the cat danced", "the dog slept"])
         >>> report.exact_match
         50.0
-        >>> report.bleu > 50
+        >>> report.chrf > 50
         True
         >>> report.worst[0].translation
         'the dogs slept'
@@ -124,7 +124,7 @@ class TranslationReport(Report):
             >>> comparison.chrf.clear
             True
             >>> print(comparison.chrf.meaning("this", "that").split(":")[0])
-            this is better than that by 34.69 chrF
+            this is better than that by 26.49 chrF
         """
         from qkv.progress.display import python_display
 

@@ -129,7 +129,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
             "gpt2",
             passages("zero one two"),
             settings(),
-            r"the training text has \d+ tokens, fewer than the model's context length of 24: give more",
+            r"the training text is too short: it has \d+ tokens, fewer than the model's context length of 24: give more",
         ),
     ],
 )

@@ -254,7 +254,7 @@ def show_attention(translator: "Translator", command: Demo) -> None:
     from qkv.progress.terminal import err, heat_map, say
 
     sentence = deck_pairs(command.source_language, command.target_language)[-1].source
-    attention = translator._pipeline.attention(sentence)
+    attention = translator.attention(sentence)
     say("\nAttention of each target word (encoder-decoder attention, last block, mean of the heads):\n")
     err.print(heat_map(attention.source, attention.target, attention.weights[-1].mean(axis=0).tolist()))
     attention_file, curve_file = command.output / "attention.png", command.output / "learning-curve.png"

@@ -1,0 +1,103 @@
+"""Errors from Python: a small tree, and messages that name the argument, the element and what was expected."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from test_messages import FLAG
+
+import qkv
+from qkv.errors import MissingExtraError
+
+TREE = {
+    qkv.InputError: (qkv.QkvError, ValueError),
+    qkv.InputTypeError: (qkv.InputError, TypeError),
+    qkv.DataError: (qkv.QkvError,),
+    qkv.ModelError: (qkv.QkvError,),
+    qkv.OptionError: (qkv.QkvError, ValueError),
+    qkv.MissingExtraError: (qkv.QkvError, ImportError),
+}
+
+
+def test_the_errors_form_this_tree() -> None:
+    assert {kind: kind.__bases__ for kind in TREE} == TREE
+
+
+WRONG: list[tuple[str, Any, type[Exception], str]] = [
+    ("en-de", lambda m: m.translate(None), TypeError, "translate() expects a text, a list of texts or an iterator of texts, not None."),
+    ("en-de", lambda m: m.translate(7), TypeError, "translate() expects a text, a list of texts or an iterator of texts, not int."),
+    ("en-de", lambda m: m.translate(b"one"), TypeError, "translate() expects a text, a list of texts or an iterator of texts, not bytes."),
+    ("en-de", lambda m: m.translate({"one"}), TypeError, "translate() expects a text, a list of texts or an iterator of texts, not set."),
+    ("en-de", lambda m: m.translate([1]), TypeError, "texts[0] is int; expected str."),
+    ("en-de", lambda m: m.translate(["one", None]), TypeError, "texts[1] is None; expected str."),
+    ("en-de", lambda m: m.translate(np.array([1.5])), TypeError, "texts[0] is float64; expected str."),
+    ("en-de", lambda m: m.translate("one", beem=3), TypeError, "translate() has no option 'beem'. Did you mean 'beam'?"),
+    ("en-de", lambda m: m.translate("one", beam=3, beam_size=4), TypeError, "translate() got beam and beam_size, which are the same option."),
+    ("en-de", lambda m: m.translate("one", beam_size=0), qkv.OptionError, "beam_size must be from 1 to 1,000."),
+    ("en-de", lambda m: m.translate("one", beam_size="4"), qkv.OptionError, "beam_size must be a whole number, not str."),
+    ("en-de", lambda m: m.translate("one", temperature=2.0), qkv.OptionError, "temperature can only be used with sampling."),
+    ("en-de", lambda m: m.translate("one", glossary=[1]), TypeError, "glossary is list; expected a mapping, a file or a Glossary."),
+    ("en-de", lambda m: m.translate("one", glossary={"a": 1}), TypeError, "glossary has ('a', 1); expected a source term and its translation."),
+    ("en-de", lambda m: m.translate("one", {"beam_size": 3}), TypeError, "options must be TranslationOptions, not dict."),
+    ("en-de", lambda m: m.translate("one", target_language="fr"), qkv.InputError, "this model has no target language 'fr': it translates into one language only."),
+    ("en-de", lambda m: m.stream(None), TypeError, "stream() expects text as a text, not None."),
+    ("gpt", lambda m: m.generate(["one", 2]), TypeError, "prompts[1] is int; expected str."),
+    ("gpt", lambda m: m.generate("one", temperature=-1), qkv.OptionError, "temperature must be 0 or more; 0 always takes the likeliest token."),
+    ("bert", lambda m: m.embed(None), TypeError, "embed() expects a text, a list of texts or an iterator of texts, not None."),
+    ("bert", lambda m: m.embed(["one", ""]), qkv.InputError, "text 2 is empty."),
+    ("bert", lambda m: m.fill(["[MASK]", "one"]), qkv.InputError, "text 2 has no [MASK]. Write it where a word should be filled in."),
+    ("bert", lambda m: m.similar(["one"], ["one", "two"]), qkv.InputError, "similar() got 1 and 2 texts; give as many of both."),
+    ("bert", lambda m: m.similar(["one", "two"]), TypeError, "pairs[0] is str; expected a pair of texts."),
+    ("sentiment", lambda m: m.classify(3), TypeError, "classify() expects a text, a list of texts or an iterator of texts, not int."),
+    ("sentiment", lambda m: m.classify([("one", "two")]), qkv.InputError, "input 1 has 2 texts, but this model reads text: give one text for each input."),
+    ("entailment", lambda m: m.classify("one"), TypeError, "classify() expects a pair of texts (a tuple), a list of pairs or an iterator of pairs, not str."),
+    ("entailment", lambda m: m.classify([("one", "two"), "one"]), TypeError, "inputs[1] is str; expected a pair of texts."),
+    ("entailment", lambda m: m.classify([("one",)]), qkv.InputError, "input 1 has 1 text, but this model reads pairs: give two texts for each input."),
+    ("shapes", lambda m: m.classify([None]), TypeError, "images[0] is None; expected a path, an image of Pillow or an array."),
+    ("shapes", lambda m: m.classify("no.png"), qkv.DataError, "there is no file no.png."),
+    ("shapes", lambda m: m.classify(np.zeros((8, 12), int)), TypeError, "images[0] has the type int64; expected bytes (uint8) or numbers from 0 to 1."),
+    ("scenes", lambda m: m.draw(None), TypeError, "draw() expects a caption, a list of captions or an iterator of captions, not None."),
+    ("scenes", lambda m: m.draw("a rign"), qkv.InputError, "this model does not know the word 'rign'; did you mean 'ring'?"),
+    ("scenes", lambda m: m.draw("a ring", top_k=3, candidates=2), qkv.OptionError, "top_k must be from 1 to the number of candidates."),
+    ("en-de", lambda m: m.generate("one"), AttributeError, "Translator has no generate(). It is a translator; it has translate(), translate_file(), stream(), alternatives(), align()."),
+    ("gpt", lambda m: m.translate("one"), AttributeError, "LanguageModel has no translate(). It is a GPT; it has generate(), stream(), compose(), choose(), log_probabilities()."),
+    ("bert", lambda m: m.nonsense, AttributeError, "'Bert' object has no attribute 'nonsense'"),
+    ("gpt", lambda m: qkv.load("runs/gpt", kind=qkv.Translator), qkv.ModelError, "runs/gpt holds a LanguageModel, not a Translator."),
+    ("gpt", lambda m: qkv.Translator.load("runs/gpt"), qkv.ModelError, "runs/gpt holds a LanguageModel, not a Translator."),
+    ("gpt", lambda m: qkv.load(None), TypeError, "load() expects the folder or the name of a model, not None."),
+    ("gpt", lambda m: qkv.load("runs/gpt", compute_type="int4"), qkv.OptionError, "compute_type must be one of auto, int8, float32, bf16, not 'int4'."),
+    ("gpt", lambda m: qkv.load("runs/gpt", compute="int8"), TypeError, "load() has no option 'compute'. Did you mean 'compute_type'?"),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("name", "call", "kind", "message"), WRONG, ids=[row[3][:60] for row in WRONG])
+def test_a_mistake_is_named(name: str, call: Any, kind: type[Exception], message: str) -> None:
+    model = qkv.load(f"runs/{name}")
+    with pytest.raises(kind) as caught:
+        call(model)
+    assert str(caught.value) == message
+    assert kind is AttributeError or isinstance(caught.value, qkv.QkvError | TypeError)
+    assert not FLAG.search(message)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["runs/none", "nothing", Path("some/where")])
+def test_a_missing_model_is_a_model_error_that_names_it(name: str | Path) -> None:
+    with pytest.raises(qkv.ModelError, match=re.escape(str(name))):
+        qkv.load(name)
+
+
+def test_a_damaged_model_is_a_model_error(folder: Path) -> None:
+    weights = folder / "runs" / "gpt" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-40])
+    with pytest.raises(qkv.ModelError, match=r"model\.safetensors is damaged"):
+        qkv.load("runs/gpt")
+
+
+def test_a_missing_extra_is_an_import_error_that_names_it() -> None:
+    error = MissingExtraError("a plot", package="matplotlib", extra="pictures")
+    assert (error.name, error.extra) == ("matplotlib", "pictures")
+    assert isinstance(error, ImportError)
