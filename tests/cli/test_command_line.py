@@ -63,7 +63,7 @@ OPTIONS = {
     "evaluate": RUNNING
     + """
         --source --reference --pairs --source-language --target-language --merge --against --json
-        --output --overwrite --beam-size --length-penalty --tokenize --lowercase""",
+        --output --overwrite --worst --beam-size --length-penalty --tokenize --lowercase""",
     "clean": """
         --pairs --source --target --output --report --overwrite --held-out --source-language --target-language
         --processes --max-length --max-ratio --language-confidence --min-alignment --min-length

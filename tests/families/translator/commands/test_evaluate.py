@@ -218,8 +218,15 @@ def test_each_translation_of_a_repeated_sentence_is_a_reference(
         "a sentence with fewer references than others has no empty ones"
     )
     assert found["scores"]["bleu"]["signature"].startswith("nrefs:var|")
-    assert (found["measured"]["references_each"], found["measured"]["places"]) == ([1, 2], "sentence")
-    assert [each["references"] for each in found["worst"]] == [["uno", "un"], ["cuatro"]]
+    assert (found["measured"]["references_each"], found["measured"]["places"]) == ([1, 2], "pair")
+    assert found["worst"] == []
+    (files / "mine.xx").write_text("u\ncuatro?\n\n\n")
+    found, _ = answer_of(capsys, "mine.xx", "--pairs", "r.tsv", "--merge")
+    assert [(each["line"], each["references"]) for each in found["worst"]] == [
+        (1, ["uno", "un"]),
+        (2, ["cuatro"]),
+    ]
+    (files / "mine.xx").write_text("un\ncuatro\nnot counted\nnot counted\n")
     line_by_line, _ = answer_of(capsys, "mine.xx", "--pairs", "r.tsv")
     assert (line_by_line["sentences"], line_by_line["scores"]["exact_match"]) == (4, 25)
     assert code_of("mine.xx", "--pairs", "r.tsv", "--merge") == 0
