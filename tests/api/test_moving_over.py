@@ -170,8 +170,8 @@ def test_a_trainer_becomes_one_call(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     model = run(with_tiny_settings(program), names)["model"]
     assert model.classes == ("long", "short")
     assert Notes.losses
-    resumed = qkv.resume("out", progress=False)
-    resumed.save("copy")
+    with pytest.warns(UserWarning, match="this run is already complete"):
+        qkv.resume("out", progress=False).save("copy")
     assert qkv.load("copy").classify("one two") == model.classify("one two")
     assert "patience" in inspect.signature(qkv.fine_tune).parameters
 
@@ -284,8 +284,7 @@ def test_data_sets_and_frames_train_and_are_classified(
     elif not is_installed(library):
         pytest.skip(f"{library} is not installed")
     else:
-        found = importlib.import_module(library)
-        data = found.Dataset.from_list(REVIEWS) if library == "datasets" else found.DataFrame(REVIEWS)
+        data = data_set() if library == "datasets" else importlib.import_module(library).DataFrame(REVIEWS)
     bert, classifier = qkv.load(MODELS / "bert"), qkv.load(MODELS / "bert-classifier")
     expected = classifier.classify([row["text"] for row in REVIEWS])
     assert classifier.classify(data["text"]) == expected
