@@ -233,18 +233,18 @@ def chunks(command: Translate) -> Iterator[list[str]]:
 
 
 def identity(command: Translate) -> dict[str, Any]:
-    """Identifies a job: the files of the models, and every option that can change a translation."""
+    """Identifies a job: the models, and every option that can change a translation."""
     from dataclasses import asdict
 
     from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE
-    from qkv.checkpoint.files import file_hash
+    from qkv.checkpoint.files import HASH, file_hash
+    from qkv.checkpoint.header import read_header
 
     irrelevant = ("model", "ensemble", "input", "output")
     options = {name: value for name, value in asdict(command).items() if name not in irrelevant}
     del options["options"]["batch_tokens"], options["running"]["threads"]
-    models = [
-        file_hash(folder / name)
+    models = [  # the weights state their hash; computing it would take longer than opening a large model
+        (read_header(folder / MODEL_FILE).metadata.get(HASH), file_hash(folder / CONFIG_FILE))
         for folder in (command.model, *command.ensemble)
-        for name in (MODEL_FILE, CONFIG_FILE)
     ]
     return {"options": options, "models": models}
