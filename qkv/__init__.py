@@ -56,10 +56,9 @@ if TYPE_CHECKING:
     from qkv.families.translator.translation_report import TranslationComparison, TranslationReport
     from qkv.families.translator.translations import Translation
     from qkv.families.vit.evaluation import ImageClassificationReport
-    from qkv.families.vit.options import ClassificationOptions
     from qkv.families.vit.product import ImageClassifier
     from qkv.runtime.model import Model
-    from qkv.runtime.prediction_options import PredictionOptions
+    from qkv.runtime.prediction_options import ClassificationOptions, PredictionOptions
     from qkv.runtime.predictions import Prediction
     from qkv.runtime.running import Running
     from qkv.text.glossary import Glossary
@@ -141,7 +140,7 @@ __version__ = "0.2.0"
 WHERE = {
     "Bert": "qkv.families.bert.product",
     "Callback": "qkv.training.callbacks",
-    "ClassificationOptions": "qkv.families.vit.options",
+    "ClassificationOptions": "qkv.runtime.prediction_options",
     "ClassificationReport": "qkv.families.label_evaluation",
     "Cleaned": "qkv.api.cleaning",
     "Codebook": "qkv.families.dalle.codes",

@@ -69,7 +69,7 @@ SLOWEST_FILES = (  # roughly in order
     "test_docs_pictures.py",
     "faults/test_tampered_bundles.py",
     "test_extending.py",
-    "cli/test_demo.py",
+    "families/translator/commands/test_demo.py",
     "engine/test_library.py",
     "training/test_extension.py",
     "learning/test_language_models.py",

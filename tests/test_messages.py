@@ -20,6 +20,7 @@ ALLOWED = {
         f"families/{family}/__init__.py": (f"train {family} --fine-tune", "--text", "--music", "--images", "--scenes")
         for family in FAMILIES
     },
+    "api/jobs.py": (" --fine-tune",),
     "families/bert/labels_task.py": ("train bert --fine-tune",),
     "families/gpt/fine_tuning.py": ("train gpt --fine-tune",),
     "families/gpt/labels_task.py": ("train gpt --fine-tune",),

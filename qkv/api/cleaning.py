@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from qkv import html
-from qkv.checkpoint.files import check_new_file
+from qkv.checkpoint.outputs import check_new_file
 from qkv.corpus.settings import CleanSettings, check_clean
 from qkv.data.language_tags import language_of
 from qkv.data.python_rows import as_path, is_path
-from qkv.errors import InputError, check_rules
+from qkv.errors import DataError, InputError, check_rules
 from qkv.flags import Flag, OptionalFile, OptionalLanguage, OptionMessageError, OrData, SomeFiles
 from qkv.signatures import replace_options, with_options
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from qkv.corpus.records import Corpus, Record
     from qkv.corpus.report import CleanReport
     from qkv.evaluation.display import Display
+
+
+FEW_PAIRS = 20_000  # of these and fewer, the alignment check drops good pairs too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +43,8 @@ class CleanOptions:
     """File for the pairs that are kept: .tsv or .tsv.gz. Without it, nothing is written."""
     report: OptionalFile = None
     """Also write the report to this file, as JSON."""
+    overwrite: bool = False
+    """Replace output files that exist."""
     held_out: OrData[SomeFiles] = ()
     """Validation and test sets, as pairs or plain text: drop pairs that contain one of their sentences."""
     source_language: OptionalLanguage = None
@@ -182,6 +187,7 @@ def run_clean(options: CleanOptions, display: Display, *, keep: bool) -> Cleaned
             raise InputError(
                 "no pairs are left: check the languages, and that the two sides belong together."
             )
+    warn_of_small_corpus(found, display)
     if options.report is not None:
         from qkv.corpus.output import new_file
 
@@ -197,6 +203,18 @@ def run_clean(options: CleanOptions, display: Display, *, keep: bool) -> Cleaned
     )
 
 
+def warn_of_small_corpus(found: CleanReport, display: Display) -> None:
+    """A dictionary of few pairs does not know many good translations."""
+    from qkv.corpus.reasons import MISALIGNED
+
+    misaligned = found.dropped.get(MISALIGNED, 0)
+    if misaligned and found.total < FEW_PAIRS:
+        display.warn(
+            f"{found.total:,} pairs are few to learn a dictionary from: the {misaligned:,} misaligned ones may be good. Read the "
+            "examples; min_alignment None skips this check."
+        )
+
+
 # Checks ----------------------------------------------------------------------------------------------
 
 
@@ -209,21 +227,17 @@ def check_options(options: CleanOptions) -> None:
         raise OptionMessageError("give the corpus: either {pairs}, or both {source} and {target}.")
     inputs = [as_path(each) for each in (*files_in(pairs), options.source, options.target) if is_path(each)]
     for path in inputs:
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if not path.exists():
+            raise DataError(f"there is no file {path}: check the name and the folder.")
+        if not path.is_file() and not path.is_dir():
             raise InputError(
                 f"{path} is not a regular file. A corpus is read several times: write it to a file first."
             )
     check_rules([("processes", "must not be negative", options.processes >= 0)])
-    read = {path.resolve() for path in (*inputs, *files_in(options.held_out))}
+    read = [*inputs, *files_in(options.held_out)]
     for option, given in (("output", options.output), ("report", options.report)):
-        if given is None:
-            continue
-        path = as_path(given)
-        check_new_file(option, path)
-        if path.resolve() in read:
-            raise OptionMessageError(
-                f"{{{option}}} would overwrite the input {{path}}: give another name.", path=path
-            )
+        if given is not None:
+            check_new_file(option, as_path(given), overwrite=options.overwrite, inputs=read)
     if options.output is not None and not as_path(options.output).name.lower().endswith((".tsv", ".tsv.gz")):
         raise OptionMessageError("{output} {path} must end in .tsv or .tsv.gz.", path=options.output)
 

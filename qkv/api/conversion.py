@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from qkv import html
+from qkv.checkpoint.outputs import check_new_folder
 from qkv.data.python_rows import as_path
-from qkv.errors import InputError, OptionError
+from qkv.errors import DataError, InputError, OptionError
 from qkv.flags import OptionalFile, OptionMessageError, OrData
 from qkv.signatures import replace_options, with_options
 
@@ -65,7 +66,7 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
         >>> translator = qkv.import_model("published/en-de", "runs/imported")
         >>> isinstance(translator, qkv.Translator)
         True
-        >>> "largest difference" in qkv.info(translator)["compared"]
+        >>> "largest output difference" in qkv.info(translator)["compared"]
         True
     """
     from qkv.families.loading import load
@@ -79,10 +80,9 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
 
 def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
     from qkv.hub.download import folder_of
-    from qkv.hub.importing import check_not_existing
     from qkv.hub.importing import import_model as import_folder
 
-    check_not_existing(output)
+    check_new_folder("output", output)
     folder = folder_of(model, revision=options.revision, allow_pickle=options.allow_pickle)
     return import_folder(
         folder,
@@ -128,7 +128,7 @@ class ExportReport:
     against: str
     """What computed the outputs that were compared."""
     difference: float
-    """The largest difference of an output."""
+    """The largest output difference."""
     same: int | None = None
     """Greedy outputs that are the same, of `compared`; None for models without text output."""
     compared: int | None = None
@@ -173,7 +173,7 @@ def export(model: Any, to: Library, output: str | Path, **options: Any) -> Expor
         output: The folder for the exported model.
 
     Returns:
-        What was verified: the class that opens the model, the largest difference of an output, and so on.
+        What was verified: the class that opens the model, the largest output difference, and so on.
 
     Raises:
         DataError: The library has no equivalent model, or computes something else.
@@ -236,7 +236,10 @@ def lines_of_huggingface(exported: Exported, output: Path) -> Iterator[str]:
     yield exported.proof.sentence()
     if exported.greedy is not None:
         yield f"greedy outputs of {exported.greedy} probes are the same"
-    yield f"transformers opens {output} as {exported.class_name}"
+    if exported.checked:
+        yield f"transformers opens {output} as {exported.class_name}"
+    else:
+        yield f"not checked with transformers, which is not installed; it should open {output} as {exported.class_name}"
 
 
 def to_ctranslate2(model: Path, output: Path, options: ExportOptions) -> ExportReport:
@@ -279,11 +282,10 @@ def texts_of(given: Any, name: str) -> list[str]:
 def check_pairs(options: ExportOptions, source: list[str], target: list[str]) -> None:
     if len(source) == len(target):
         return
-    names = [
-        str(each) if isinstance(each, str | os.PathLike) else name
-        for each, name in ((options.source, "source"), (options.target, "target"))
-    ]
-    raise InputError(
+    given = {"source": options.source, "target": options.target}
+    files = [isinstance(each, str | os.PathLike) for each in given.values()]
+    names = [str(each) if file else name for (name, each), file in zip(given.items(), files, strict=True)]
+    raise (DataError if all(files) else InputError)(
         f"{names[0]} has {len(source):,} lines but {names[1]} has {len(target):,}; the files must match line by line."
     )
 

@@ -9,19 +9,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, overload
 from urllib.parse import quote
 
-from qkv.checkpoint.files import check_new_file
+from qkv.checkpoint.outputs import check_new_file
 from qkv.data.python_rows import Row, as_path
 from qkv.errors import MissingExtraError, check_rules
-from qkv.flags import OptionMessageError
+from qkv.flags import Flag, OptionMessageError
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from qkv.explorer.picture import Place
+    from qkv.explorer.places import Place
     from qkv.explorer.session import Explorer, TraceQuery
 
 HEIGHT = 720  # pixels of the page in a notebook
@@ -41,8 +41,8 @@ class ExploreOptions:
     """Replace the HTML file or the image if it exists."""
     terminal: bool = False
     """Print a heat map of attention weights instead of serving the page."""
-    station: int = 16
-    """Station of an image (1 to 20) or of a heat map (8, 15 or 16)."""
+    station: Annotated[int | None, Flag(metavar="N")] = None
+    """Station of an image (1 to 20) or of a heat map (8, 15 or 16); by default 16, or 8 if the model has no 16."""
     side: str = ""
     """Stack of an image or a heat map, if the station has several: encoder, decoder or cross."""
     layer: int = 1
@@ -59,7 +59,7 @@ class ExploreOptions:
     @property
     def place(self) -> Place:
         """Layers and heads are counted from 1 in the options."""
-        from qkv.explorer.picture import Place
+        from qkv.explorer.places import Place
 
         return Place(station=self.station, side=self.side, layer=self.layer - 1, head=self.head - 1)
 
@@ -184,7 +184,7 @@ def explore(model: Any, text: str | None = None, **options: Any) -> Exploration 
     Example:
         >>> qkv.explore("runs/en-de", "the cat danced", html="page.html", overwrite=True)
         >>> qkv.explore("runs/en-de", "the cat danced", terminal=True)  # doctest: +ELLIPSIS
-        cross_attention, layer 1, head 1
+        decoder cross-attention, layer 1, head 1
         ...
     """
     chosen = replace_options(ExploreOptions(), options if text is None else {**options, "text": text})
@@ -228,12 +228,13 @@ def check_options(options: ExploreOptions) -> None:
             )
     for name, given in (("html", options.html), ("png", options.png)):
         if given is not None:
-            check_new_file(name, as_path(given))
-            if as_path(given).exists() and not options.overwrite:
-                raise OptionMessageError(
-                    f"{{path}} already exists: give another {{{name}}} file, or add {{overwrite}}.",
-                    path=given,
-                )
+            check_new_file(name, as_path(given), overwrite=options.overwrite)
+    if options.png is not None and as_path(options.png).suffix.lower() != ".png":
+        raise OptionMessageError(
+            "{png} must end in .png, but {name} does not.", name=as_path(options.png).name
+        )
+    if options.png is None and not options.terminal and options.place != ExploreOptions().place:
+        raise OptionMessageError("{station}, {side}, {layer} and {head} need {png} or {terminal}.")
 
 
 def open_explorer(model: Any, options: ExploreOptions, files: ExitStack) -> tuple[Explorer, TraceQuery]:
@@ -266,9 +267,10 @@ def show(explorer: Explorer, query: TraceQuery, options: ExploreOptions) -> Path
 
 def print_heat_map(explorer: Explorer, query: TraceQuery, place: Place) -> None:
     from qkv.explorer.picture import panels_of
+    from qkv.explorer.places import WEIGHTS
     from qkv.progress.terminal import escape_markup, heat_map
 
-    if place.station not in (8, 15, 16):
+    if place.station not in (None, *WEIGHTS):
         raise OptionMessageError("{terminal} shows attention weights: {station} must be 8, 15 or 16.")
     trace, _ = explorer.trace(query)
     [panel] = panels_of(trace, place)

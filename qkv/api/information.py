@@ -57,7 +57,7 @@ def rows_in(report: Path) -> dict[str, str]:
     from qkv.checkpoint.files import read_json
 
     if not report.is_file():
-        return {"report": "none: training is not complete"}
+        return {"report": "none (missing, or training is not complete)"}
     try:
         return report_rows(read_json(report))
     except (KeyError, TypeError, AttributeError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from qkv.api.resuming import data_of_run
 from qkv.configs import from_dict
 from qkv.environment import is_helper, under_torchrun
-from qkv.errors import QkvError
+from qkv.errors import ModelError, QkvError
 from qkv.families import trainings
 from qkv.families.family import resolve
 from qkv.flags import OptionMessageError
@@ -98,11 +98,23 @@ def execute(job: Job, show: Show, stop: StopRequest | None = None) -> Outcome[An
 
         summary_writer()  # fails now, not after the run has started, if it is not installed
     with nullcontext() if is_helper() else claim_output(command.output, resume=command.resume):
+        check_base(job)
         data = command.inputs.read(command.settings, show.say)
         job = replace(job, command=with_final_settings(job, data.amount))
         helping = HelperJob("qkv.api.jobs:help_training", job.facts())
         with shared_run(helping, job.command.settings.training.processes) as group:
             return train(job, data, group, show, stop)
+
+
+def check_base(job: Job) -> None:
+    """Is the model to fine-tune of this family? Its weights are read later, with the data."""
+    from qkv.families.loading import kind_of, wrong_kind
+
+    base, use = getattr(job.command.inputs, "fine_tune", None), f"train {job.trainable.name} --fine-tune"
+    if base is not None:
+        kind = kind_of(base)
+        if use not in kind.commands:
+            raise ModelError(wrong_kind(base, kind, use))
 
 
 def help_training(facts: Mapping[str, Any]) -> int:

@@ -131,7 +131,7 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
         command = replace(job.command, inputs=replace(job.command.inputs, **values))
         outcome = execute(replace(job, command=command), show, stop)
     if outcome.report is None or stop.error is not None:
-        show.say(f"stopped and saved. To resume: qkv.resume({str(out)!r})")
+        show.say(f"stopped at step {outcome.step:,}, saved. To resume: qkv.resume({str(out)!r})")
         if stop.error is not None:
             raise stop.error
         if stop.received == SIGTERM:

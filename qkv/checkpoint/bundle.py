@@ -24,6 +24,7 @@ READABLE = (1, 2)  # format 1 has other names for some settings; the config clas
 MODEL_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
 TOKENIZER_FILE = "tokenizer.json"
+REPORT_FILE = "report.json"
 HASHES = "sha256"  # key in the config for the hashes of other files
 
 
@@ -70,8 +71,9 @@ def description_hashes(folder: Path) -> dict[str, str]:
 
 
 def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
-    write_json(folder / "report.json", report)
+    """The report is last: it shows that a bundle is complete."""
     write_file(folder / "README.md", card.encode())
+    write_json(folder / REPORT_FILE, report)
 
 
 def load_bundle(folder: Path) -> Bundle:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from qkv.errors import DataError
-from qkv.flags import OptionMessageError
 
 HASH = "sha256"
 
@@ -25,14 +24,6 @@ def write_file(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
-
-
-def check_new_file(option: str, path: Path) -> None:
-    """Before the work starts: can this file be written? `option` is the name of the argument."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise OptionMessageError(
-            f"{{{option}}} {{path}} cannot be written: give a file in a folder that exists.", path=path
-        )
 
 
 def write_through(path: Path, content: bytes) -> None:

@@ -12,8 +12,8 @@ from qkv.cli.inputs import OptionalFile
 from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import QkvError, name_inputs
-from qkv.families.vit.options import ClassificationOptions
 from qkv.flags import Flag, Positional
+from qkv.runtime.prediction_options import ClassificationOptions
 from qkv.runtime.running import DEFAULT_RUNNING, Running
 
 if TYPE_CHECKING:

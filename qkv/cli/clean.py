@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from qkv.api.cleaning import Cleaned
 
 COMMON = {
-    "pairs", "source", "target", "output", "report", "held-out", "source-language", "target-language", "processes",
+    "pairs", "source", "target", "output", "report", "overwrite", "held-out", "source-language", "target-language", "processes",
     "max-length", "max-ratio", "language-confidence", "min-alignment",
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.cli.conventions import PREFIX
-from qkv.errors import DataError, QkvError
+from qkv.errors import DataError, MissingExtraError, QkvError
 
 RECIPE = "recipe"  # a name, or a table of settings
 
@@ -73,7 +73,9 @@ def parse_yaml(text: str, path: Path) -> Any:
     try:
         import yaml
     except ImportError:
-        raise QkvError(f"{path} needs PyYAML. Install qkv with its extra `yaml`, or write TOML.") from None
+        raise MissingExtraError(
+            str(path), package="PyYAML", extra="yaml", otherwise="or write TOML"
+        ) from None
     try:
         return yaml.safe_load(text) or {}
     except (yaml.YAMLError, RecursionError) as error:

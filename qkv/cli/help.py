@@ -25,8 +25,9 @@ def help_text(
     common: Collection[str] | None,
     *,
     everything: bool,
+    needs: str = "",
 ) -> str:
-    """The help of a command. `common` names the options to show first; None for all."""
+    """The help of a command. `common` names the options to show first; None for all. `needs` are options that choose it."""
     width = max(60, min(110, shutil.get_terminal_size((100, 24)).columns))
     positional = [field for field in fields if field.positional]
     reports = [field for field in fields if field.name == REPORT]
@@ -42,7 +43,7 @@ def help_text(
     if rest and everything:
         parts.append(section("More options", rest, width))
     elif rest:
-        parts.append(f"{len(rest)} more options: {prog} --help-all")
+        parts.append(f"{len(rest)} more options: {' '.join(filter(None, [prog, needs, HELP_ALL]))}")
     conventions = [*option_fields(Conventions), *reports]
     if everything:
         parts.append(section("Conventions, as for every command", conventions, width))

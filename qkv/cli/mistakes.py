@@ -9,6 +9,7 @@ from qkv.cli.fields import OptionField, accepts_none, is_missing, without_none
 from qkv.cli.string_types import STRING_TYPES
 
 LONGEST_NAME, LONGEST_VALUE = 200, 60  # characters of an argument that a message shows
+SIMILAR = 0.7  # from 0 to 1: --foo is not --out, but --beem is --beam
 NUMBERS = {2: "two", 3: "three"}
 
 
@@ -55,7 +56,7 @@ def is_number(argument: str) -> bool:
 
 def unrecognized_argument(name: str, known: Iterable[str], see: str) -> str:
     shown = shorten(name, LONGEST_NAME)
-    near = difflib.get_close_matches(shown, known, n=1)
+    near = difflib.get_close_matches(shown, known, n=1, cutoff=SIMILAR)
     hint = f"; did you mean {near[0]}?" if near else f".{see}"
     return f"unrecognized argument {shown}{hint}"
 
@@ -124,7 +125,8 @@ def mistake_in_positionals(fields: Sequence[OptionField], texts: Sequence[str]) 
         return f"unrecognized argument {shorten(texts[len(positional)])}."
     for field in positional[len(texts) :]:
         if is_missing(field.default):
-            return f"{field.metavar} is missing: {field.doc[:1].lower()}{field.doc[1:]}"
+            what = field.doc[:1].lower() + field.doc[1:].rstrip(".")
+            return f"{field.metavar} is missing ({what})."
     for field, text in zip(positional, texts, strict=False):
         if mistake := mistake_in_value(field.name.upper(), field, [text]):
             return mistake

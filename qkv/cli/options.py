@@ -32,6 +32,7 @@ def read_options(
     description: str,
     default: Command | None = None,
     common: Collection[str] | None = None,
+    needs: str = "",
 ) -> Command:
     """Parse the arguments of a command, or print its help and exit.
 
@@ -42,12 +43,14 @@ def read_options(
         description: The beginning of the help.
         default: An instance with the defaults, if they differ from the class's.
         common: Names of the options that `--help` shows; `--help-all` shows the rest. None for all.
+        needs: Options that choose this command among others of the same name.
     """
     fields = option_fields(kind, default)
     if arguments == [LIST_OPTIONS]:
         raise ListedOptions(fields)
     if wants_help(arguments):
-        sys.stdout.write(help_text(prog, description, fields, common, everything=HELP_ALL in arguments))
+        everything = HELP_ALL in arguments
+        sys.stdout.write(help_text(prog, description, fields, common, everything=everything, needs=needs))
         sys.exit(0)
     check_renamed(prog, fields, arguments)
     mistake = find_mistake(prog, fields, arguments)

@@ -54,8 +54,8 @@ def train(job: Job, *, as_json: bool) -> None:
     if is_helper():  # of torchrun
         sys.exit(outcome.exit_code)
     if outcome.report is None:
-        how = "stopped and saved" if outcome.saved else "stopped without saving; the last checkpoint is older"
-        say(f"{how}. To resume: {resume_command(trainable, out)}")
+        how = "saved" if outcome.saved else "not saved; the last checkpoint is older"
+        say(f"stopped at step {outcome.step:,}, {how}. To resume: {resume_command(trainable, out)}")
         sys.exit(outcome.exit_code)
     from qkv.cli.training_summary import summarize
 

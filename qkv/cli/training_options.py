@@ -64,6 +64,7 @@ def parse(trainable: Trainable, arguments: list[str], default: Command) -> Comma
         description=description(trainable),
         default=PrintingCommand.of(default),
         common=COMMON | inputs,
+        needs=" ".join(sorted(map(flag_of, trainable.needs))),
     )
 
 

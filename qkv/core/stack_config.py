@@ -46,9 +46,13 @@ class StackConfig:
 
     def sentence(self) -> str:
         return (
-            f"{self.depth} blocks, width {self.width}, {self.heads} heads, ffn_width {self.ffn_width}, {self.norm}-norm, "
-            f"{self.activation}"
+            f"{counted(self.depth, 'block')}, width {self.width}, {counted(self.heads, 'head')}, FFN width {self.ffn_width}, "
+            f"{self.norm}-norm, {self.activation}"
         )
+
+
+def counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def linear_shapes(name: str, inputs: int, outputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:

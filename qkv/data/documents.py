@@ -19,6 +19,7 @@ from qkv.errors import DataError
 
 NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
 TABLES = {"encodings", "pydoc_data"}  # tables of numbers and help texts, not programs
+SHORT = 200  # characters of a text
 MIN_TO_HOLD_OUT_WHOLE = 10  # from this many documents on, whole documents are held out
 
 
@@ -101,6 +102,10 @@ def python_source(folder: Path | None = None) -> Documents:
     return Documents(texts=texts, origin="the source of Python's standard library")
 
 
+def count_of(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Documents, Documents]:
     """Hold out at most a `share` of the characters: whole documents, or the end of each if there are few or very long ones."""
     out = set() if len(documents) < MIN_TO_HOLD_OUT_WHOLE else choose_documents(documents, share, seed)
@@ -112,6 +117,10 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
         train = [text for place, text in enumerate(documents.texts) if place not in out]
         valid = [text for place, text in enumerate(documents.texts) if place in out]
     if not any(text.strip() for text in valid):
+        if documents.characters < SHORT:
+            raise DataError(
+                f"the text is too short: it has {documents.characters:,} characters. Give a longer one, or also a validation text."
+            )
         raise DataError(
             "the text held out for validation is blank: give a validation text, or a text without a blank end."
         )
@@ -124,7 +133,7 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
 def choose_documents(documents: Documents, share: float, seed: int) -> set[int]:
     """Random documents with at most a `share` of the characters; none if they have less than half of that.
 
-    Documents that are too long are skipped only until half of the share is reached, because skipping favours short ones.
+    Documents that are too long are skipped only until half of the share is reached, because skipping favors short ones.
     """
     order = list(range(len(documents)))
     random.Random(seed).shuffle(order)

@@ -1,4 +1,4 @@
-"""Read the bytes and lines of a file. Every problem raises a QkvError."""
+"""Read the bytes and lines of a file. Every problem raises a DataError."""
 
 import codecs
 import gzip
@@ -10,12 +10,15 @@ from contextlib import contextmanager
 from io import BufferedIOBase
 from pathlib import Path
 
-from qkv.errors import DataError, QkvError
+from qkv.errors import DataError
+
+HEAD = 4096  # bytes that show what a file is
+CONTROLS = {*range(0x20), 0x7F} - {*b"\t\n\v\f\r\x1b"}
 
 
 @contextmanager
 def open_file(path: Path) -> Iterator[BufferedIOBase]:
-    """Open a file, decompressed if its name ends in .gz. Errors while opening or reading it become a QkvError."""
+    """Open a file, decompressed if its name ends in .gz. Errors while opening or reading it become a DataError."""
     try:
         with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
             yield stream
@@ -67,27 +70,37 @@ def decode_line(line: bytes, number: int, where: str) -> str:
     try:
         return line.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError:
-        raise QkvError(
+        raise DataError(
             f"line {number} of {where} is not UTF-8: convert it, for example with iconv."
         ) from None
 
 
-def empty_file(path: Path) -> QkvError:
-    return QkvError(f"{path} is empty: give a file with text.")
+def empty_file(path: Path) -> DataError:
+    return DataError(f"{path} is empty: give a file with text.")
 
 
-def not_utf8(path: Path, line: int, raw: bytes) -> QkvError:
-    """An error with a command that converts the file."""
+def not_utf8(path: Path, line: int, raw: bytes) -> DataError:
+    """An error with a command that converts the file, if it looks like text."""
     utf16 = line == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if not utf16 and is_binary(path, raw):
+        return DataError(f"{path} is not a text file: give a file with text in UTF-8.")
     convert = f"iconv -f {'utf-16' if utf16 else 'latin1'} -t utf-8"
     zipped = path.suffix.lower() == ".gz"
     plain = path.with_suffix("") if zipped else path
     converted = shlex.quote(str(plain.with_name(f"{plain.stem}.utf8{plain.suffix}")))
     original = shlex.quote(str(path))
     command = f"gunzip -c {original} | {convert}" if zipped else f"{convert} {original}"
-    return QkvError(
+    return DataError(
         f"{path} is not UTF-8 (line {line}): convert it, for example with `{command} > {converted}`."
     )
+
+
+def is_binary(path: Path, raw: bytes) -> bool:
+    """Do control characters show that this is no text? `raw` stands for a file that cannot be opened again, a pipe."""
+    if path.is_file():
+        with open_file(path) as stream:
+            raw = stream.read(HEAD)
+    return any(byte in CONTROLS for byte in raw[:HEAD])
 
 
 def one_line(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from qkv.data.lines import numbered_lines, one_line
-from qkv.errors import DataError, QkvError
+from qkv.errors import DataError
 
 PO_KEYWORD = re.compile(r"(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s*(\".*)")
 PO_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -126,7 +126,7 @@ def _po_string(path: Path, number: int, quoted: str) -> str:
     return re.sub(r"\\(.)", unescape, string[1])
 
 
-def _invalid_po(path: Path, number: int, reason: str) -> QkvError:
-    return QkvError(
+def _invalid_po(path: Path, number: int, reason: str) -> DataError:
+    return DataError(
         f"{path}, line {number} is not valid gettext ({reason}): correct it; `msgfmt -c` finds such errors."
     )

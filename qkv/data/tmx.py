@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 from qkv.data.language_tags import check_different, join_tags, language_tag, matching_tag
 from qkv.data.lines import empty_file, not_utf8, one_line, open_file
-from qkv.errors import DataError, QkvError
+from qkv.errors import DataError
 
 # Elements with code of another format instead of text (TMX 1.4b, "Content Markup"). <hi> contains text.
 NATIVE_CODE = {"bpt", "ept", "ph", "it", "ut"}
@@ -38,8 +38,8 @@ def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tup
         )
 
 
-def _not_in_tmx(path: Path, missing: Iterable[str], present: Iterable[str]) -> QkvError:
-    return QkvError(
+def _not_in_tmx(path: Path, missing: Iterable[str], present: Iterable[str]) -> DataError:
+    return DataError(
         f"{path} has no {' and no '.join(missing)}. Choose the source and target languages from "
         f"{join_tags(present)}."
     )
@@ -132,7 +132,7 @@ def _reject_entities(path: Path, stream: BufferedIOBase) -> None:
         raise empty_file(path)
 
 
-def _invalid_xml(path: Path, error: ElementTree.ParseError) -> QkvError:
+def _invalid_xml(path: Path, error: ElementTree.ParseError) -> DataError:
     """An error that distinguishes invalid XML from a wrong encoding, because expat calls both "invalid token"."""
     line = error.position[0]
     with open_file(path) as stream:
@@ -146,7 +146,7 @@ def _invalid_xml(path: Path, error: ElementTree.ParseError) -> QkvError:
                     return not_utf8(path, number, raw)
                 break
     reason = str(error).split(":")[0]
-    return QkvError(f"{path}, line {line} is not valid XML ({reason}): correct it, or export the TMX again.")
+    return DataError(f"{path}, line {line} is not valid XML ({reason}): correct it, or export the TMX again.")
 
 
 def _name(element: ElementTree.Element) -> str:

@@ -42,6 +42,10 @@ class PlainSearch:
     """The minimum number of ids."""
     never: int | None = None
     """An id that is excluded."""
+    no_repeat_ngram_size: int = 0
+    """No n-gram of this size occurs twice; 0: all may."""
+    characters: Any = None
+    """The automaton of whole characters (qkv.text.whole_characters), or None."""
     look: CrossHeads | None = None
     """Heads whose mean attention is recorded at every step, for alignments."""
 
@@ -146,6 +150,8 @@ class Engine:
             width=plain.width,
             best=plain.best,
             patience=plain.patience,
+            no_repeat=plain.no_repeat_ngram_size,
+            automaton=None if plain.characters is None else plain.characters.ctypes.data,
         )
         results = map(address, (ids, gains, counts, scores, finished))
         session.library.qkv_search(session.handle, ctypes.byref(wish), longest, *results)

@@ -102,7 +102,11 @@ class WishStruct(ctypes.Structure):
     _fields_ = (
         ("limits", Pointer),
         ("penalty", Pointer),
-        *((name, Integer) for name in ("start", "end", "least", "never", "width", "best", "patience")),
+        *(
+            (name, Integer)
+            for name in ("start", "end", "least", "never", "width", "best", "patience", "no_repeat")
+        ),
+        ("automaton", Pointer),
     )
 
 

@@ -16,7 +16,37 @@ struct Wish {
     int32_t never;               // what is never said, or -1
     int32_t width, best;
     int32_t patience;            // stop when so many have ended; 0: when nothing better can come
+    int32_t no_repeat;           // no sequence of so many ids comes twice; 0: all may
+    const int16_t* automaton;    // (states, vocab) the state after an id, or -1 where it must not come; or null
 };
+
+// The ids that a row must not say next because of what it has said.
+struct Rules {
+    const int16_t* states = nullptr;  // (vocab) of the automaton in its state
+    std::vector<int32_t> repeats;     // ids that would repeat a sequence
+
+    void apply(int tile, float* logits, int real) const {
+        if (states)
+            for (int i = 0; i < real; i++)
+                if (states[tile * TILE + i] < 0) logits[i] = NEVER;
+        for (const int32_t id : repeats)
+            if (id / TILE == tile) logits[id % TILE] = NEVER;
+    }
+};
+
+Rules rules_after(const std::vector<int32_t>& ids, const Wish& wish, int vocab) {
+    Rules rules;
+    if (wish.automaton) {
+        int state = 0;
+        for (const int32_t id : ids) state = std::max(0, int(wish.automaton[size_t(state) * vocab + id]));
+        rules.states = wish.automaton + size_t(state) * vocab;
+    }
+    const int before = wish.no_repeat - 1, said = int(ids.size());  // ids that come before the last of a sequence
+    if (before >= 0)
+        for (int at = 0; at + before < said; at++)
+            if (std::equal(ids.end() - before, ids.end(), ids.begin() + at)) rules.repeats.push_back(ids[at + before]);
+    return rules;
+}
 
 // What a step found for every row: the best ids, and what to take off a logit to have its log-probability.
 class Step {
@@ -30,7 +60,7 @@ class Step {
     }
 
     // What is never said has no share of the probability; what is forbidden now keeps its own.
-    void see(int thread, int row, int tile, float* logits, int real, int never, int forbidden) {
+    void see(int thread, int row, int tile, float* logits, int real, int never, int forbidden, const Rules* rules) {
         for (int i = real; i % LANES; i++) logits[i] = NEVER;
         if (never >= 0 && tile == never / TILE) logits[never % TILE] = NEVER;
         Floats most = load(logits);
@@ -45,6 +75,7 @@ class Step {
         largest[size_t(row) * tiles + tile] = top;
         sums[size_t(row) * tiles + tile] = sum_of(sum);
         if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
+        if (rules) rules->apply(tile, logits, real);
         Candidate* list = &best[(size_t(thread) * rows_ + row) * count];
         if (top <= list[count - 1].logit) return;
         for (int i = 0; i < real; i += LANES)
@@ -81,25 +112,33 @@ class Step {
     std::vector<float> largest, sums;  // (rows, tiles)
 };
 
-// Step after step until decide, which is told what a step found, has no rows left.
-template <class Decide> void search(Session& session, const Wish& wish, int most_rows, int candidates, Decide decide) {
+// Step after step until decide, which is told what a step found, has no rows left. ids_of(row) is what a row has said.
+template <class Decide, class IdsOf>
+void search(Session& session, const Wish& wish, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
     const Model& model = session.model;
     const int tiles = (model.output.outputs + TILE - 1) / TILE;
     session.newest.assign(session.rows, wish.start);
     reserve(session.common, model.decoder, most_rows);
     std::unique_ptr<Step> step;
+    const bool has_rules = wish.no_repeat || wish.automaton;
+    std::vector<Rules> rules;  // of every row
     bool leave = false;  // start anew with fewer threads, for another program wants a core
     const auto work = [&](Team& team, int index) {
         Worker me(model, model.decoder, team, index, session.common);
         me.reserve(most_rows);
         if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size);
         for (;;) {
-            if (index == 0) session.prepare(1), step->begin(session.rows);
+            if (index == 0) {
+                session.prepare(1), step->begin(session.rows);
+                rules.clear();
+                for (int row = 0; has_rules && row < session.rows; row++)
+                    rules.push_back(rules_after(ids_of(row), wish, model.vocab));
+            }
             team.meet();
             const int forbidden = session.said() <= wish.least ? wish.end : -1;
             session.pass(me, 1);
             session.outputs(me, 0, session.rows, [&](int row, int tile, float* logits, int real) {
-                step->see(index, row, tile, logits, real, wish.never, forbidden);
+                step->see(index, row, tile, logits, real, wish.never, forbidden, has_rules ? &rules[row] : nullptr);
             });
             team.meet();
             if (index == 0) record(session), decide(*step), leave = team.size > 1 && is_crowded();
@@ -113,7 +152,8 @@ template <class Decide> void search(Session& session, const Wish& wish, int most
 void greedy(Session& session, const Wish& wish) {
     session.found.assign(session.rows, std::vector<Hypothesis>(1));
     std::vector<double> total(session.rows, 0);
-    search(session, wish, session.rows, 1, [&](Step& step) {
+    const auto ids_of = [&](int row) -> const auto& { return session.found[session.sentence[row]][0].ids; };
+    search(session, wish, session.rows, 1, ids_of, [&](Step& step) {
         const int length = session.said();
         std::vector<int32_t> going, newest;
         for (int row = 0; row < session.rows; row++) {
@@ -170,7 +210,8 @@ void beam(Session& session, const Wish& wish) {
         list.insert(at, std::move(hypothesis));
         if (int(list.size()) > wish.best) list.pop_back();
     };
-    search(session, wish, sentences * width, candidates, [&](Step& step) {
+    const auto ids_of = [&](int row) -> const auto& { return paths[row].ids; };
+    search(session, wish, sentences * width, candidates, ids_of, [&](Step& step) {
         const int length = session.said();
         std::vector<int32_t> going, newest;
         std::vector<Path> grown;

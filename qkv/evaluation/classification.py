@@ -46,3 +46,17 @@ def ranks(values: Sequence[float]) -> Numbers:
     last = np.cumsum(counts)
     shared: Numbers = (last - (counts - 1) / 2)[place]
     return shared
+
+
+def class_results(predicted: Sequence[str], expected: Sequence[str], *, macro: bool = True) -> dict[str, str]:
+    """Scores of predicted classes for a report. Answers to different questions are no classes and have no macro F1."""
+    found = {"accuracy": f"{100 * accuracy(predicted, expected):.2f} % of {len(expected):,} examples"}
+    return found | ({"macro F1": f"{100 * macro_f1(predicted, expected):.2f} %"} if macro else {})
+
+
+def number_results(predicted: Sequence[float], expected: Sequence[float]) -> dict[str, str]:
+    """Scores of predicted numbers for a report."""
+    return {
+        "Pearson correlation": f"{pearson(predicted, expected):.4f} on {len(expected):,} examples",
+        "Spearman correlation": f"{spearman(predicted, expected):.4f}",
+    }

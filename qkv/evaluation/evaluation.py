@@ -6,7 +6,7 @@ from typing import Any
 
 from qkv.evaluation.overlap import Overlap, Seen, find_overlap
 from qkv.evaluation.scores import References, Scorer, TranslationScores, present
-from qkv.evaluation.sentences import LengthBucket, WorstSentence, by_length, worst
+from qkv.evaluation.sentences import WORST, LengthBucket, WorstSentence, by_length, worst
 from qkv.evaluation.significance import Difference, compare
 
 
@@ -16,6 +16,8 @@ class Sentences:
 
     references: References
     source: list[str] | None = None
+    lines: Sequence[int] = ()
+    """The number of each sentence's first line, if lines were merged."""
 
     def __len__(self) -> int:
         return len(self.references[0])
@@ -23,7 +25,7 @@ class Sentences:
     def overlap_with(self, seen: Seen | None) -> Overlap | None:
         if seen is None or self.source is None:
             return None
-        return find_overlap(seen, self.source, self.references)
+        return find_overlap(seen, self.source, self.references, self.lines)
 
     def references_each(self) -> tuple[int, int]:
         """The smallest and the largest number of references of a sentence."""
@@ -43,7 +45,9 @@ def merge_same_sources(sentences: Sentences) -> tuple[Sentences, list[int]]:
     most = max(map(len, found))
     rows = [[*each, *[None] * (most - len(each))] for each in found]
     columns = [list(column) for column in zip(*rows, strict=True)]
-    return Sentences(source=list(places), references=columns), belongs
+    first = {place: line for line, place in reversed([*enumerate(belongs, 1)])}
+    lines = [first[place] for place in range(len(places))]
+    return Sentences(source=list(places), references=columns, lines=lines), belongs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +115,7 @@ def evaluate(
     overlap: Overlap | None = None,
     others: Sequence[str] | None = None,
     others_overlap: Overlap | None = None,
+    most_worst: int = WORST,
     done: Callable[[int], None] = lambda _: None,
 ) -> Evaluation:
     """Score one system, and compare it with another if there is one."""
@@ -127,7 +132,7 @@ def evaluate(
     measured_on = present(references[0]) if sentences.source is None else sentences.source
     buckets = by_length(scorer, hypotheses, references, measured_on)
     done(1)
-    lowest = worst(scorer, hypotheses, references, sentences.source)
+    lowest = worst(scorer, hypotheses, references, sentences.source, lines=sentences.lines, most=most_worst)
     done(1)
     without = None
     if overlap is not None and overlap.is_partial():

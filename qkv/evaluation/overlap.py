@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qkv.checkpoint.arrays import StoredArrays, write_arrays
-from qkv.errors import QkvError
+from qkv.errors import DataError
 from qkv.evaluation.scores import References, TranslationScores
 
 Text = TypeVar("Text", str, str | None)
@@ -38,6 +38,7 @@ class Overlap:
     total: int
     lines: list[int]
     same_translation: list[int]  # those of `lines` with the translation of the training data as a reference
+    numbers: Sequence[int] = ()  # the line of each sentence, if they are not 1, 2, 3 …
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -53,8 +54,8 @@ class Overlap:
 
     def unseen_of(self, texts: Sequence[Text]) -> list[Text]:
         """The texts, one per sentence, of the sentences that were not seen."""
-        lines = set(self.lines)
-        return [text for line, text in enumerate(texts, 1) if line not in lines]
+        lines, numbers = set(self.lines), self.numbers or range(1, len(texts) + 1)
+        return [text for line, text in zip(numbers, texts, strict=True) if line not in lines]
 
 
 def plain(text: str) -> str:
@@ -104,16 +105,25 @@ def read_seen(folder: Path) -> Seen | None:
         return None
     arrays = dict(StoredArrays(path))
     if set(arrays) != {"source", "pairs"} or any(each.dtype != np.int64 for each in arrays.values()):
-        raise QkvError(f"{path} is damaged. Restore it or delete it.")
+        raise DataError(f"{path} is damaged. Restore it or delete it.")
     return Seen(**arrays)
 
 
-def find_overlap(seen: Seen, source: Sequence[str], references: References) -> Overlap:
+def find_overlap(
+    seen: Seen, source: Sequence[str], references: References, numbers: Sequence[int] = ()
+) -> Overlap:
+    """The sentences that were seen in training. `numbers` are their lines, if they are not 1, 2, 3 …"""
     known = is_known(map(plain, source), seen.source)
     known_pairs = [is_known(map(pair_text, source, each), seen.pairs) for each in references]
-    lines = [line for line, each in enumerate(known, 1) if each]
-    same = [line for line in lines if any(each[line - 1] for each in known_pairs)]
-    return Overlap(total=len(source), lines=lines, same_translation=same)
+    rows = [row for row, each in enumerate(known) if each]
+    same = [row for row in rows if any(each[row] for each in known_pairs)]
+    line_of = (numbers or range(1, len(source) + 1)).__getitem__
+    return Overlap(
+        total=len(source),
+        lines=[*map(line_of, rows)],
+        same_translation=[*map(line_of, same)],
+        numbers=numbers,
+    )
 
 
 def is_known(texts: Iterable[str], known: Fingerprints) -> list[bool]:

@@ -8,6 +8,7 @@ from qkv.evaluation.scores import References, Scorer, present
 
 STARTS = (0, 1, 6, 11, 16, 21, 31)  # words of the shortest sentence of each bucket
 WORST = 20
+PERFECT = 100 - 1e-6  # apart from rounding
 MEASURE = "sentence chrF"  # meaningful for a single sentence, unlike BLEU, which is mostly 0
 
 
@@ -83,18 +84,24 @@ def worst(
     hypotheses: Sequence[str],
     references: References,
     source: Sequence[str] | None,
+    *,
+    lines: Sequence[int] = (),
     most: int = WORST,
 ) -> list[WorstSentence]:
-    """The sentences with the lowest chrF; ties are in the order of the file."""
+    """The sentences with the lowest chrF below 100; ties are in the order of the file.
+
+    `lines` are the numbers of the sentences, if they are not 1, 2, 3 …
+    """
     aligned = [present(each) for each in zip(*references, strict=True)]
     scores = [
         float(scorer.chrf.sentence_score(hypothesis, each).score)
         for hypothesis, each in zip(hypotheses, aligned, strict=True)
     ]
-    rows = sorted(range(len(hypotheses)), key=lambda row: (scores[row], row))[:most]
+    imperfect = [row for row, score in enumerate(scores) if score < PERFECT]
+    rows = sorted(imperfect, key=lambda row: (scores[row], row))[:most]
     return [
         WorstSentence(
-            line=row + 1,
+            line=lines[row] if lines else row + 1,
             score=scores[row],
             source=None if source is None else source[row],
             references=aligned[row],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qkv.checkpoint.files import write_file
-from qkv.errors import QkvError
+from qkv.explorer.places import CROSS, RECORDED, TABLES, TITLES, Place, check_range, find_site
 from qkv.explorer.session import Explorer, TraceQuery
 from qkv.pictures import new_figure
 from qkv.tracing.trace import Trace
@@ -24,20 +24,6 @@ if TYPE_CHECKING:
 COLOURS = "cividis"  # the scale of the page
 MOST_COLUMNS = 32  # of a matrix with printed numbers
 LINE = 90  # characters
-TITLES = [
-    "Tokens", "Embedding", "Positional encoding", "Queries, keys and values", "Scores QKᵀ", "Scores divided by √d", "Mask",
-    "Softmax: attention weights", "Z: weighted sum of V", "Concatenated heads and W_O", "Add & norm", "Feed-forward network",
-    "Layer by layer", "Memory for the decoder", "Masked self-attention", "Encoder-decoder attention",
-    "Decoder feed-forward network", "Logits", "Softmax and log-probabilities", "Greedy or beam search",
-]  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    station: int
-    side: str = ""
-    layer: int = 0
-    head: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,25 +49,24 @@ def write_picture(path: Path, explorer: Explorer, query: TraceQuery, place: Plac
 
 
 def picture(trace: Trace, place: Place) -> "Figure":
-    if not 1 <= place.station <= len(TITLES):
-        raise QkvError(f"station must be from 1 to {len(TITLES)}.")
-    if place.station in (1, 18, 19, 20):
-        return table_picture(trace, place)
+    station, _ = find_site(trace, place)
+    if station in TABLES:
+        return table_picture(trace, station)
     panels = panels_of(trace, place)
     heights = [max(1.6, 0.3 * len(each.rows) + 1.2) for each in panels]
     figure = new_figure(max(map(width_of, panels)), sum(heights) + 1.2)
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, panel in zip(axes, panels, strict=True):
         draw(figure, axis, panel)
-    figure.suptitle(heading(trace, place))
+    figure.suptitle(heading(trace, station))
     return figure
 
 
-def heading(trace: Trace, place: Place) -> str:
+def heading(trace: Trace, station: int) -> str:
     """The station, the input and the output."""
     texts = [f"Input: {plain(trace.text)}", f"Output: {plain(trace.output)}"]
     lines = [line for text in texts for line in textwrap.wrap(text, LINE)]
-    return "\n".join([f"{place.station}. {TITLES[place.station - 1]}", *lines])
+    return "\n".join([f"{station}. {TITLES[station - 1]}", *lines])
 
 
 def width_of(panel: Panel) -> float:
@@ -131,87 +116,62 @@ def plain(text: str) -> str:
 
 
 def panels_of(trace: Trace, place: Place) -> list[Panel]:
-    side, name = side_and_name(trace, place)
+    station, site = find_site(trace, place)
+    side, name = site.side, site.attention
     rows, block = side.tokens, f"{side.name}.{place.layer}"
-    keys = trace.sides[0].tokens if "cross" in name else side.tokens
-    where = f"{name}, layer {place.layer + 1}, head {place.head + 1}"
-
-    def array(full: str) -> Any:
-        if full not in trace.arrays:
-            raise QkvError(f"this model has no station {place.station} there: it records no {full}.")
-        return trace[full]
+    keys = trace.sides[0].tokens if name == CROSS else side.tokens
+    layer = f"layer {place.layer + 1}"
+    where = f"{site.title}, {layer}, head {place.head + 1}"
 
     def of_head(part: str) -> Any:
-        found = array(f"{block}.{name}.{part}")
-        if place.head >= len(found):
-            raise QkvError(f"head must be from 1 to {len(found)} for this model.")
+        found = trace[f"{block}.{name}.{part}"]
+        check_range("head", place.head, len(found))
         return found[place.head]
 
-    match place.station:
+    match station:
         case 2:
-            return [Panel("e", array(f"{side.name}.tokens"), rows)]
+            return [Panel(f"{side.name}: e", trace[f"{side.name}.tokens"], rows)]
         case 3:
             parts = ["positions", "embedded"]
-            return [Panel(part, array(f"{side.name}.{part}"), rows) for part in parts]
+            return [Panel(f"{side.name}: {part}", trace[f"{side.name}.{part}"], rows) for part in parts]
         case 4:
             words = {"query": rows, "key": keys, "value": keys}
             return [Panel(f"{part}: {where}", of_head(part), words[part]) for part in words]
         case 5 | 6 | 7:
-            part = {5: "scores", 6: "scaled", 7: "masked"}[place.station]
+            part = RECORDED[station]
             return [Panel(where, of_head(part), rows, keys)]
         case 8 | 15 | 16:
-            words = side.output or rows
-            return [Panel(where, of_head("weights"), words if "cross" in name else rows, keys, unit=True)]
+            generated = side.output if name == CROSS and side.output else rows
+            return [Panel(where, of_head("weights"), generated, keys, unit=True)]
         case 9:
             return [Panel(where, of_head("heads"), rows)]
         case 10:
-            heads = array(f"{block}.{name}.heads")
+            heads = trace[f"{block}.{name}.heads"]
+            joined = np.concatenate(list(heads), axis=-1)
             return [
-                Panel("heads, concatenated", np.concatenate(list(heads), axis=-1), rows),
-                Panel("output", array(f"{block}.{name}.output"), rows),
+                Panel(f"{site.title}, {layer}: heads, concatenated", joined, rows),
+                Panel("output", trace[f"{block}.{name}.output"], rows),
             ]
         case 11:
             between = "normed" if side.stack["norm"] == "pre" else "sum"
             return [
-                Panel(part, array(f"{block}.{name}.{part}"), rows) for part in ("output", between, "result")
+                Panel(f"{site.title}, {layer}: {part}", trace[f"{block}.{name}.{part}"], rows)
+                for part in ("output", between, "result")
             ]
         case 12 | 17:
-            return [Panel(part, array(f"{block}.feed_forward.{part}"), rows) for part in ("hidden", "output")]
+            return [
+                Panel(f"{side.name}, {layer}: {part}", trace[f"{block}.feed_forward.{part}"], rows)
+                for part in ("hidden", "output")
+            ]
         case 13:
-            return [Panel("cosine similarity to the initial vector", *cosines(trace, side), rows)]
+            return [
+                Panel(f"{side.name}: cosine similarity to the initial vector", *cosines(trace, side), rows)
+            ]
         case _:
             return [
-                Panel("memory", array(f"{trace.sides[0].name}.output"), keys),
+                Panel("memory", trace[f"{trace.sides[0].name}.output"], keys),
                 *(Panel(f"{part}: {where}", of_head(part), keys) for part in ("key", "value")),
             ]
-
-
-def side_and_name(trace: Trace, place: Place) -> tuple[Any, str]:
-    """The stack that a station belongs to, and its attention."""
-    last = trace.sides[-1]
-    has_self_attention = any(f"{each.name}.0.attention.weights" in trace.arrays for each in trace.sides)
-    if (
-        place.station in (14, 16)
-        or place.side == "cross"
-        or (
-            not has_self_attention and not place.side and 4 <= place.station <= 11
-        )  # LSTMs attend only to the other side
-    ):
-        side, name = last, "cross_attention"
-    elif place.station in (15, 17):
-        side, name = last, "attention"
-    else:
-        chosen = place.side or trace.sides[0].name
-        found = [each for each in trace.sides if each.name == chosen]
-        if not found:
-            known = ", ".join([*(each.name for each in trace.sides), "cross"])
-            raise QkvError(f"side must be one of {known}, not '{chosen}'.")
-        side, name = found[0], "attention"
-    if not 0 <= place.layer < side.stack["depth"]:
-        raise QkvError(f"layer must be from 1 to {side.stack['depth']} there.")
-    if place.head < 0:
-        raise QkvError("head must be at least 1.")
-    return side, name
 
 
 def cosines(trace: Trace, side: Any) -> tuple[Any, list[str]]:
@@ -230,9 +190,9 @@ def cosine(one: Any, other: Any) -> float:
     return float(one @ other / max(1e-12, float(np.linalg.norm(one) * np.linalg.norm(other))))
 
 
-def table_picture(trace: Trace, place: Place) -> "Figure":
+def table_picture(trace: Trace, station: int) -> "Figure":
     """Tokens with their ids; or, for each output token, its most likely alternatives."""
-    if place.station == 1:
+    if station == 1:
         lines = [
             f"{plain(token)}   {number}"
             for side in trace.sides
@@ -248,8 +208,8 @@ def table_picture(trace: Trace, place: Place) -> "Figure":
         for row, choice in enumerate(trace.choices):
             left = 0.0
             for rank, each in enumerate(choice.candidates[:4]):
-                value = each.logit if place.station == 18 else float(np.exp(each.log_probability))
-                if place.station == 18:
+                value = each.logit if station == 18 else float(np.exp(each.log_probability))
+                if station == 18:
                     axes.barh(row + 0.2 * rank - 0.3, value, height=0.18, color=f"C{rank}")
                     axes.text(
                         max(0.0, value),
@@ -265,14 +225,14 @@ def table_picture(trace: Trace, place: Place) -> "Figure":
                         axes.text(left + value / 2, row, label, ha="center", va="center", fontsize=8)
                     left += value
             best = choice.candidates[0]
-            if place.station != 18 and (likely := float(np.exp(best.log_probability))) <= 0.15:
+            if station != 18 and (likely := float(np.exp(best.log_probability))) <= 0.15:
                 axes.text(left, row, f" {plain(best.text)} {decimal(likely)}", va="center", fontsize=8)
         axes.set_yticks(
             range(len(trace.choices)),
             [plain(each) for each in trace.sides[-1].output or map(str, range(len(trace.choices)))],
         )
         axes.invert_yaxis()
-        axes.margins(x=0.15 if place.station == 18 else 0.0)  # room for the last label
-        axes.set_xlabel("logit" if place.station == 18 else "probability")
-    figure.suptitle(heading(trace, place))
+        axes.margins(x=0.15 if station == 18 else 0.0)  # room for the last label
+        axes.set_xlabel("logit" if station == 18 else "probability")
+    figure.suptitle(heading(trace, station))
     return figure

@@ -1,6 +1,7 @@
 """The HTTP server of the explorer's page."""
 
 import asyncio
+import errno
 import ipaddress
 import json
 import socket
@@ -20,10 +21,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from qkv.configs import from_dict
 from qkv.errors import QkvError
 from qkv.explorer.session import Explorer, TraceQuery
+from qkv.flags import OptionMessageError
 
 LARGEST_BODY = 64 << 10
 MAY_WAIT = 2  # requests, besides the one being computed
 MOST_NAMES = 64
+NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -236,10 +239,17 @@ def listen(host: str, port: int, *, fallback: bool = False) -> socket.socket:
     except (OSError, OverflowError) as error:
         if found is not None:
             found.close()
+        if getattr(error, "errno", None) in NOT_HERE or isinstance(error, socket.gaierror):
+            raise OptionMessageError(
+                "cannot listen on {address}: give {host} an address of this machine.", address=host
+            ) from None
         if fallback and port:
             return listen(host, 0)
-        raise QkvError(
-            f"cannot listen on {host} port {port} ({error}): choose another port, or 0 for any free one."
+        raise OptionMessageError(
+            "cannot listen on {address} port {number} ({error}): give another {port}, or 0 for any free one.",
+            address=host,
+            number=port,
+            error=error,
         ) from None
     return found
 

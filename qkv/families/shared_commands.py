@@ -4,11 +4,6 @@ from qkv.families.family import Command
 
 SHARED = (
     Command(
-        name="demo",
-        summary="train the built-in English-German translator and show what it has learned",
-        run="qkv.cli.demo:main",
-    ),
-    Command(
         name="evaluate",
         summary="score a model on translations, texts or images",
         run="qkv.cli.evaluate:main",

@@ -16,6 +16,8 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
     """The folder itself, or the folder of the downloaded model of this name."""
     if Path(model).is_dir():
         return Path(model)
+    if Path(model).is_file():
+        raise DataError(f"{model} is a file: give the folder of the model.")
     if not NAME.fullmatch(model) or model.startswith("."):
         raise DataError(f"there is no folder {model}, and this is not the name of a model on the hub.")
     try:

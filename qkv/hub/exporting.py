@@ -9,12 +9,13 @@ import torch
 
 from qkv.checkpoint.bundle import read_config
 from qkv.checkpoint.files import json_bytes, write_file
+from qkv.checkpoint.outputs import check_new_folder
 from qkv.checkpoint.tensors import tensor_bytes
 from qkv.errors import DataError
 from qkv.families.loading import load
 from qkv.hub.folder import read_folder
 from qkv.hub.formats import writer_of
-from qkv.hub.importing import all_or_nothing, check_not_existing
+from qkv.hub.importing import all_or_nothing
 from qkv.hub.mapping import NOTES, HubMapping, Written
 from qkv.hub.proof import (
     Proof,
@@ -33,13 +34,15 @@ TokenIds = list[list[int]]
 class Exported:
     class_name: str
     proof: Proof
+    checked: bool
+    """Whether transformers, which may not be installed, opened it."""
     greedy: int | None
     """Greedy outputs compared and found equal; None for models without text output."""
 
 
 def export_to_transformers(model: Path, out: Path) -> Exported:
     """Write a folder that transformers opens without our code."""
-    check_not_existing(out)
+    check_new_folder("output", out)
     kind = read_config(model)["kind"]
     mapping = writer_of(kind, str(model))
     product = load(model)
@@ -77,19 +80,19 @@ def verify(mapping: HubMapping, product: Any, written: Written, folder: Path) ->
     ours = mapping.compute(product, inputs)
     if not has_transformers():
         again = mapping.read(read_folder(folder), None)
-        proof = compare(ours, mapping.compute(again, inputs), "reading it again", str(folder))
-        return Exported(class_name=name, proof=proof, greedy=None)
+        proof = compare(ours, mapping.compute(again, inputs), "the reloaded model", str(folder))
+        return Exported(class_name=name, proof=proof, checked=False, greedy=None)
     theirs, against = compute_with_transformers(mapping, product, folder, inputs)
     proof = compare(ours, theirs, against, str(folder))
     greedy = getattr(mapping, "greedy", None)
     if greedy is None:
-        return Exported(class_name=name, proof=proof, greedy=None)
+        return Exported(class_name=name, proof=proof, checked=True, greedy=None)
     theirs_ids, own_ids = generate_with_transformers(folder, name, *greedy(product, inputs))
     if theirs_ids != own_ids:
         raise DataError(
             f"{folder}: transformers' greedy output differs from ours, although the logits agree. Nothing was written."
         )
-    return Exported(class_name=name, proof=proof, greedy=len(theirs_ids))
+    return Exported(class_name=name, proof=proof, checked=True, greedy=len(theirs_ids))
 
 
 def generate_with_transformers(

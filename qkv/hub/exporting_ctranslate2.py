@@ -9,12 +9,13 @@ import torch
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE
 from qkv.checkpoint.files import write_file
+from qkv.checkpoint.outputs import check_new_folder
 from qkv.errors import DataError
 from qkv.families import bundle_kinds
 from qkv.families.family import resolve
 from qkv.families.loading import kind_of, load
 from qkv.hub.ctranslate2 import Exporter, Numbers
-from qkv.hub.importing import all_or_nothing, check_not_existing
+from qkv.hub.importing import all_or_nothing
 from qkv.hub.proof import Proof
 
 
@@ -38,7 +39,7 @@ class ExportedToCTranslate2:
 def export_to_ctranslate2(
     model: Path, out: Path, numbers: Numbers = "float32", lines: Sequence[str] = ()
 ) -> ExportedToCTranslate2:
-    check_not_existing(out)
+    check_new_folder("output", out)
     exporter = exporter_of(model)
     if lines and exporter.translate is None:
         raise DataError("test sources and targets are for translators only.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import make_folders, sync_folder
+from qkv.checkpoint.outputs import check_new_folder
 from qkv.errors import DataError
 from qkv.hub.folder import read_folder
 from qkv.hub.formats import format_of, mapping_at, reader_of
@@ -36,7 +37,7 @@ def import_model(
 
     `pairs` says whether a text classifier reads pairs.
     """
-    check_not_existing(out)
+    check_new_folder("output", out)
     published = read_folder(folder, allow_pickle=allow_pickle)
     format = format_of(published.config, published.where)
     if language is not None and not format.translates:
@@ -59,11 +60,6 @@ def open_published(folder: Path) -> Any:
     """The model in a folder of Hugging Face's layout, without writing a bundle."""
     published = read_folder(folder, allow_pickle=False)
     return reader_of(published.config, published.where).read(published, None)
-
-
-def check_not_existing(out: Path) -> None:
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DataError(f"{out} already exists: choose another folder, or remove it.")
 
 
 @contextmanager
@@ -107,5 +103,5 @@ def card_of(report: dict[str, Any]) -> str:
     rows = "\n".join(f"- {name}: {value}" for name, value in report["results"].items())
     return (
         f"# A published model\n\nWritten by `qkv import`.\n\n{rows}\n"
-        f"- parameters: {report['parameters']:,}\n\nIts licence, data and limits are those of the original.\n"
+        f"- parameters: {report['parameters']:,}\n\nIts license, data and limits are those of the original.\n"
     )

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from qkv.errors import DataError, QkvError
+from qkv.errors import DataError
 
 Model = TypeVar("Model", bound=nn.Module)
 LARGEST = 1 << 24  # limit of any size in a config
@@ -118,8 +118,8 @@ class Settings:
         inert = {name for name, value in INERT.items() if config.get(name) == value}
         self.known = {"model_type", "architectures"} | ALWAYS_WITHOUT_EFFECT | without_effect | inert
 
-    def fault(self, sentence: str) -> QkvError:
-        return QkvError(f"{self.where}: {sentence}")
+    def fault(self, sentence: str) -> DataError:
+        return DataError(f"{self.where}: {sentence}")
 
     def size(self, name: str, default: int | None = None, most: int = LARGEST) -> int:
         value = self.value(name, default)

@@ -5,6 +5,7 @@ import warnings
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from qkv.environment import is_helper
 from qkv.training.task import Example
 from qkv.training.watch import Watch
 
@@ -59,4 +60,5 @@ class NoDisplay(Watch):
     ) -> None: ...
 
     def warn(self, sentence: str) -> None:
-        warnings.warn(sentence, stacklevel=2)
+        if not is_helper():
+            warnings.warn(sentence, stacklevel=2)

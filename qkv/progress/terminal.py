@@ -17,7 +17,7 @@ from qkv.environment import is_helper
 from qkv.training.watch import Watch
 
 if TYPE_CHECKING:
-    from qkv.training.position import Position
+    from qkv.training.position import Plan, Position
     from qkv.training.task import Example
 
 LINE_EVERY = 10.0  # seconds between progress lines, if there is no bar
@@ -100,6 +100,10 @@ class TrainingDisplay(Watch):
         self, kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
     ) -> None:
         self.progress.stop()
+
+    def on_start(self, plan: Plan, position: Position, parameters: int) -> None:
+        if position.step and plan.progress(position) < 1:
+            say(f"resuming at step {position.step:,}")
 
     def on_step(
         self, position: Position, progress: float, loss: float, tokens_per_second: float, learning_rate: float

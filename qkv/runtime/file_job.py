@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import bytes_hash, canonical, lock_file, read_json, sync_folder, write_json
+from qkv.checkpoint.outputs import check_new_file
 from qkv.data.lines import decode_line
 from qkv.errors import DataError, QkvError
 from qkv.progress.delayed import count_progress
@@ -44,10 +45,7 @@ class FileJob:
             raise DataError(
                 f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
             )
-        if os.path.lexists(output):
-            raise QkvError(f"{output} already exists: remove it, or give another output.")
-        if not output.parent.is_dir():
-            raise QkvError(f"there is no folder {output.parent} for the output.")
+        check_new_file("output", output, inputs=[source])
         self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
         digest, self.lines = hashlib.sha256(), 0
         with open(source, "rb") as file:
@@ -64,9 +62,19 @@ class FileJob:
         with lock_file(self.part, f"another process is writing {self.output}: wait for it or stop it."):
             try:
                 self.resume(work, progress)
+            except KeyboardInterrupt:
+                self.say_how_to_resume(progress)
+                raise
             finally:
                 if self.part.exists() and not self.note.exists():
                     self.part.unlink()  # no part was finished
+
+    def say_how_to_resume(self, progress: bool) -> None:
+        done, _ = self.read_progress()
+        if done and progress:
+            from qkv.progress.terminal import say
+
+            say(f"{done:,} of {self.lines:,} lines are done. Run the same command to resume.")
 
     def resume(self, work: Work, progress: bool) -> None:
         done, size = self.read_progress()

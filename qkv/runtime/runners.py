@@ -2,19 +2,11 @@
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from qkv.engine.library import NoEngineError
-from qkv.runtime.network import Network, Weights
+from qkv.runtime.network import Network
 from qkv.runtime.running import Running, Warn
-
-if TYPE_CHECKING:
-    from qkv.engine.gpt import GPTEngine
-    from qkv.engine.reference.encoder import NumpyEncoder
-    from qkv.engine.reference.gpt import NumpyGPT
-    from qkv.engine.texts import TextEngine
-    from qkv.families.bert.config import EncoderConfig
-    from qkv.families.gpt.config import GPTConfig
 
 WITHOUT_ENGINE = (
     "the compiled engine is unavailable, so NumPy computes the same results more slowly: {error}."
@@ -35,36 +27,6 @@ def compiled_or_reference(
         return reference()
     log.debug("the compiled engine computes")
     return runner
-
-
-def open_gpt(
-    config: "GPTConfig", weights: Weights, running: Running, warn: Warn, *, prefix: str = ""
-) -> "GPTEngine | NumpyGPT":
-    """A language model. The names of its weights begin with `prefix`."""
-    from qkv.engine.gpt import GPTEngine
-    from qkv.engine.reference.gpt import NumpyGPT
-
-    int8, threads = running.int8, running.thread_count
-    return compiled_or_reference(
-        lambda: GPTEngine(config, weights, int8=int8, threads=threads, prefix=prefix),
-        lambda: NumpyGPT(config, weights, int8=int8, prefix=prefix),
-        warn,
-    )
-
-
-def open_encoder(
-    config: "EncoderConfig", weights: Weights, running: Running, warn: Warn, *, prefix: str = "encoder."
-) -> "TextEngine | NumpyEncoder":
-    """An encoder of texts. The names of its weights begin with `prefix`."""
-    from qkv.engine.reference.encoder import NumpyEncoder
-    from qkv.engine.texts import TextEngine
-
-    int8, threads = running.int8, running.thread_count
-    return compiled_or_reference(
-        lambda: TextEngine(config, weights, int8=int8, threads=threads, prefix=prefix),
-        lambda: NumpyEncoder(config, weights, int8=int8, prefix=prefix),
-        warn,
-    )
 
 
 def torch_or_reference(

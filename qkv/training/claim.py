@@ -5,8 +5,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from qkv.checkpoint.files import make_folders
+from qkv.checkpoint.outputs import check_folder_name
 from qkv.checkpoint.state import LOCK_FILE, only_one_run, states_in
 from qkv.errors import QkvError
+from qkv.flags import OptionMessageError
 from qkv.training.run_file import RUN_FILE
 
 CLAIMED: set[Path] = set()  # run folders that this process has locked
@@ -22,8 +24,7 @@ def claim_output(out: Path, *, resume: bool) -> Iterator[None]:
     if folder.resolve() in CLAIMED:
         yield
         return
-    if out.is_file():
-        raise QkvError(f"{out} is a file. Choose another output folder.")
+    check_folder_name("output", out)
     created = [path for path in (out, folder) if not path.exists()]
     make_folders(folder)
     try:
@@ -48,10 +49,13 @@ def remove_empty(folders: Sequence[Path]) -> None:
 
 def check_not_overwriting(out: Path) -> None:
     if (out / "training" / RUN_FILE).exists():
-        raise QkvError(f"{out} already holds a training run. Resume it, or choose another output folder.")
+        raise OptionMessageError(
+            "{out} already holds a training run: add {resume} to continue it, or give another {output}.",
+            out=out,
+        )
     if states_in(out / "training"):
         raise QkvError(
             f"{out / 'training'} holds checkpoints but no {RUN_FILE}. Restore that file, or choose another output folder."
         )
     if any(path.name != "training" for path in out.iterdir()):
-        raise QkvError(f"{out} is not empty. Choose another output folder.")
+        raise OptionMessageError("{out} is not empty: give another {output}.", out=out)

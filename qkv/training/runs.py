@@ -9,8 +9,10 @@ from typing import Any, Generic
 import torch
 from torch import Tensor
 
-from qkv.checkpoint.files import seal, write_json
+from qkv.checkpoint.bundle import MODEL_FILE, REPORT_FILE
+from qkv.checkpoint.files import read_json, seal, write_json
 from qkv.checkpoint.state import load_latest, set_aside_after
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import QkvError
 from qkv.training.arithmetic import arithmetic_changes, arithmetic_of, attention_loops
 from qkv.training.claim import claim_output
@@ -38,6 +40,7 @@ class Outcome(Generic[ProductType]):
     report: dict[str, Any] | None  # None if the run was interrupted
     exit_code: int
     saved: bool = True  # whether the last step is on disk
+    step: int = 0  # the last one
 
 
 def train(
@@ -91,14 +94,18 @@ def train(
             saved = run.saved == run.position.step
             if run.writes:
                 run.watch.on_end(run.position, "interruption", None)
-            return Outcome(product=product, report=None, exit_code=stop.exit_code, saved=saved)
+            return Outcome(
+                product=product, report=None, exit_code=stop.exit_code, saved=saved, step=run.position.step
+            )
         if group.rank > 0:
             return Outcome(product=product, report=None, exit_code=0)
-        run.watch.on_work("choosing weights and scoring", 0, 1)
-        chosen = choose_weights(run, product, out)
-        report = task.finish(product, run, chosen, out)
+        report = finished_report(run, product, out) if resume else None
+        if report is None:
+            run.watch.on_work("choosing weights and scoring", 0, 1)
+            chosen = choose_weights(run, product, out)
+            report = task.finish(product, run, chosen, out)
         run.watch.on_end(run.position, end_reason(run), report)
-        return Outcome(product=product, report=report, exit_code=0)
+        return Outcome(product=product, report=report, exit_code=0, step=run.position.step)
 
 
 def assemble(
@@ -149,6 +156,18 @@ def restore(run: Run) -> None:
     elif run.writes:
         for log in (run.log, run.timing):
             log.path.unlink(missing_ok=True)
+
+
+def finished_report(run: Run, product: ProductType, out: Path) -> dict[str, Any] | None:
+    """The report, if it was written after the last step; the product then gets the weights of the bundle."""
+    try:
+        report = read_json(out / REPORT_FILE)
+        if report["training"]["steps"] != run.position.step:
+            return None
+        product.model.load_state_dict(read_tensors(out / MODEL_FILE))
+    except (QkvError, KeyError, TypeError, RuntimeError):  # missing, damaged, or of another model
+        return None
+    return dict(report)
 
 
 def extend(run: Run, task: Task[ProductType], stored: Mapping[str, Any]) -> dict[str, Any]:

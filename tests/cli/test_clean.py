@@ -53,12 +53,12 @@ def test_dropped_pairs_are_not_written_and_the_report_says_why(
     [
         ([], "give the corpus: either --pairs, or both --source and --target"),
         (["--source", "train.en-de.tsv"], "give the corpus"),
-        (["--pairs", "no.tsv"], "the languages are unknown: give --source-language"),
+        (["--pairs", "no.tsv"], "there is no file no.tsv"),
+        (["--pairs", "."], "the languages are unknown: give --source-language"),
         (
             ["--pairs", "/dev/null", "--language-confidence", "0"],
             "/dev/null is not a regular file. A corpus is read several",
         ),
-        (["--pairs", "no.en-de.tsv"], "there is no file no.en-de.tsv"),
         (["--pairs", "train.en-de.tsv", "--output", "train.en-de.tsv"], "--output would overwrite"),
         (["--pairs", "train.en-de.tsv", "--output", "clean.txt"], "must end in .tsv or .tsv.gz"),
         (["--pairs", "train.en-de.tsv", "--max-ratio", "0"], "max-ratio must be at least 1"),

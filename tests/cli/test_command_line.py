@@ -63,9 +63,9 @@ OPTIONS = {
     "evaluate": RUNNING
     + """
         --source --reference --pairs --source-language --target-language --merge --against --json
-        --output --beam-size --length-penalty --tokenize --lowercase""",
+        --output --overwrite --worst --beam-size --length-penalty --tokenize --lowercase""",
     "clean": """
-        --pairs --source --target --output --report --held-out --source-language --target-language
+        --pairs --source --target --output --report --overwrite --held-out --source-language --target-language
         --processes --max-length --max-ratio --language-confidence --min-alignment --min-length
         --max-words --min-letters --min-script --markup --max-copied --max-numbers --no-duplicates
         --near-duplicates --json""",
@@ -134,7 +134,7 @@ def cpu_time_of_children() -> float:
 def test_importing_the_package_and_its_command_line_imports_no_torch() -> None:
     program = (
         "import sys, qkv, qkv.cli, qkv.configs, qkv.errors, qkv.training.settings, qkv.families.translator.recipes, "
-        "qkv.families.gpt.settings, qkv.families.bert.settings, qkv.families.vit.recipes, qkv.families.dalle.recipes;"
+        "qkv.families.gpt.recipes, qkv.families.bert.recipes, qkv.families.vit.recipes, qkv.families.dalle.recipes;"
         "print([name for name in ('torch', 'tokenizers', 'sacrebleu', 'numpy') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -4,13 +4,16 @@ import re
 import signal
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from commands import code_of, process, refused
 from explorable import SENTENCE, random_recurrent, save_explorable
+from family_bundles import save_bert, save_gpt, save_vit
 
 from qkv.families.loading import load
+from qkv.families.tracing import trace
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +51,12 @@ def test_a_recurrent_model_can_be_explored(
     assert picture.read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
     assert code_of("explore", recurrent, "--text", SENTENCE, "--terminal") == 0
-    assert capsys.readouterr().out.startswith("cross_attention, layer 1, head 1\n")
+    assert capsys.readouterr().out.startswith("decoder cross-attention, layer 1, head 1\n")
     code = code_of("explore", recurrent, "--text", SENTENCE, "--terminal", "--station", "15")
     shown = capsys.readouterr()
-    assert "no station 15 there" in refused(shown.err, shown.out, code)
+    assert "--station must be one of 1, 2, 4, 5, 6, 7, 8, 9, 10, 13, 14, 16, 18" in refused(
+        shown.err, shown.out, code
+    )
 
 
 @pytest.mark.parametrize(("option", "name"), [("--html", "out.html"), ("--png", "out.png")])
@@ -82,7 +87,7 @@ def test_a_station_can_be_written_as_an_image(folder: Path, tmp_path: Path, stat
 def test_the_terminal_shows_attention(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("explore", folder, "--text", SENTENCE, "--terminal", "--layer", "2") == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("cross_attention, layer 2, head 1\n")
+    assert shown.out.startswith("decoder cross-attention, layer 2, head 1\n")
     source = load(folder).tokenizer.show(load(folder).tokenizer.encode(SENTENCE))
     assert all(piece.strip() in shown.out for piece in source)
     assert set("░▒▓█") & set(shown.out)
@@ -91,25 +96,30 @@ def test_the_terminal_shows_attention(folder: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--station", "21", "--png", "x.png"], "station must be from 1 to 20"),
-        (["--layer", "9", "--png", "x.png"], "layer must be from 1 to 3"),
-        (["--layer", "0", "--png", "x.png"], "layer must be from 1 to 3"),
-        (["--head", "9", "--png", "x.png"], "head must be from 1 to 3"),
+        (["--station", "21", "--png", "x.png"], "--station must be one of 1, 2, "),
+        (["--layer", "9", "--png", "x.png"], "--layer must be from 1 to 3"),
+        (["--layer", "0", "--png", "x.png"], "--layer must be from 1 to 3"),
+        (["--head", "9", "--png", "x.png"], "--head must be from 1 to 3"),
         (
             ["--side", "middle", "--station", "8", "--png", "x.png"],
-            "side must be one of encoder, decoder, cross",
+            "--side must be encoder or decoder or cross",
         ),
         (["--station", "4", "--terminal"], "--station must be 8, 15 or 16"),
         (["--png", "x.png", "--html", "x.html"], "cannot be combined"),
         (["--port", "99999"], "--port must be from 0 to 65535"),
         (["--text", "!", "--png", "x.png"], "at least one letter"),
-        (["--host", "192.0.2.1", "--port", "0"], "cannot listen on 192.0.2.1"),
+        (
+            ["--host", "192.0.2.1", "--port", "0"],
+            "cannot listen on 192.0.2.1: give --host an address of this machine",
+        ),
         (["--text", "", "--png", "x.png"], "--text is empty"),
         (["--text", "  "], "--text is empty"),
         (["--text", "x" * 1001, "--png", "x.png"], "1,001 characters, but the limit is 1,000"),
-        (["--html", "nowhere/x.html"], "--html nowhere/x.html cannot be written"),
-        (["--png", "nowhere/x.png"], "--png nowhere/x.png cannot be written"),
-        (["--png", "."], "--png . cannot be written"),
+        (["--html", "nowhere/x.html"], "there is no folder nowhere: create it, or give another --html"),
+        (["--png", "."], "--png . is a folder"),
+        (["--png", "cat.txt"], "--png must end in .png, but cat.txt does not"),
+        (["--side", "foo"], "--side, --layer and --head need --png or --terminal"),
+        (["--side", "foo", "--terminal"], "--side must be cross for this station, not 'foo'"),
     ],
 )
 def test_a_mistake_is_one_error_message(
@@ -143,3 +153,20 @@ def test_the_page_is_served_until_it_is_stopped(folder: Path, host: str, name: s
         out, error = running.communicate(timeout=20)
     assert out == b""
     assert b"Traceback" not in error
+
+
+@pytest.mark.parametrize("save", [save_gpt, save_bert, save_vit])
+def test_without_cross_attention_the_heat_map_shows_self_attention(
+    save: Callable[[Path], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = save(tmp_path / "model")
+    assert code_of("explore", tmp_path / "model", "--text", text, "--terminal") == 0
+    assert "self-attention, layer 1, head 1\n" in capsys.readouterr().out
+    code = code_of(
+        "explore", tmp_path / "model", "--text", text, "--terminal", "--station", "8", "--side", "cross"
+    )
+    shown = capsys.readouterr()
+    [own] = trace(tmp_path / "model", text).sides
+    assert f"--side must be {own.name} for this station" in refused(shown.err, shown.out, code)
+    assert code_of("explore", tmp_path / "model", "--text", text, "--terminal", "--station", "16") == 2
+    assert "--station must be one of 1, 2, " in capsys.readouterr().err

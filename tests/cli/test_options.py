@@ -13,6 +13,7 @@ TRAIN = ("train", "translator", "--out", "new", "--source", "a", "--target", "b"
     ("arguments", "message"),
     [
         ((*TRAIN, "--widht", "3"), "unrecognized argument --widht; did you mean --width?"),
+        ((*TRAIN, "--foo", "3"), "unrecognized argument --foo. See `qkv train translator --help`."),
         ((*TRAIN, "--widht=3"), "unrecognized argument --widht; did you mean --width?"),
         ((*TRAIN, "--xyzzy"), "unrecognized argument --xyzzy. See `qkv train translator --help`."),
         ((*TRAIN, "stray"), "unrecognized argument stray. See `qkv train translator --help`."),

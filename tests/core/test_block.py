@@ -146,3 +146,9 @@ def test_a_configuration_that_cannot_be_built_is_rejected(wrong: dict[str, Any],
 def test_a_configuration_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         CONFIG.width = 24  # type: ignore[misc]
+
+
+def test_a_stack_is_described_in_plain_words() -> None:
+    one = StackConfig(depth=1, width=8, heads=1, ffn_width=16, norm="pre", activation="relu", dropout=0.0)
+    assert one.sentence() == "1 block, width 8, 1 head, FFN width 16, pre-norm, relu"
+    assert replace(one, depth=2, heads=4).sentence().startswith("2 blocks, width 8, 4 heads")

@@ -11,9 +11,9 @@ from qkv.data.labelled_pictures import hold_out
 from qkv.data.labels import read_labelled
 from qkv.errors import DataError
 from qkv.families.bert.labels_task import Examples
-from qkv.families.bert.settings import fine_tuning as bert_settings
+from qkv.families.bert.recipes import fine_tuning as bert_settings
 from qkv.families.gpt.labels_task import read_labels
-from qkv.families.gpt.settings import fine_tuning as gpt_settings
+from qkv.families.gpt.recipes import fine_tuning as gpt_settings
 from qkv.training.settings import size_rule
 
 

@@ -4,7 +4,16 @@ import math
 
 import pytest
 
-from qkv.evaluation.classification import accuracy, macro_f1, pearson, ranks, round_or_none, spearman
+from qkv.evaluation.classification import (
+    accuracy,
+    class_results,
+    macro_f1,
+    number_results,
+    pearson,
+    ranks,
+    round_or_none,
+    spearman,
+)
 
 
 def test_accuracy_is_the_share_that_is_right() -> None:
@@ -33,3 +42,14 @@ def test_a_correlation_with_a_constant_is_undefined() -> None:
     assert math.isnan(pearson([1.0, 2.0], [3.0, 3.0]))
     assert round_or_none(pearson([1.0, 2.0], [3.0, 3.0])) is None
     assert round_or_none(pearson([1.0, 2.0], [3.0, 5.0])) == 1.0
+
+
+def test_reports_of_all_families_write_the_same_scores_in_the_same_way() -> None:
+    predicted, expected = ["a", "b", "b", "a"], ["a", "b", "a", "a"]
+    found = class_results(predicted, expected)
+    assert found == {"accuracy": "75.00 % of 4 examples", "macro F1": "73.33 %"}
+    assert set(class_results(predicted, expected, macro=False)) == {"accuracy"}
+    assert number_results([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]) == {
+        "Pearson correlation": "1.0000 on 3 examples",
+        "Spearman correlation": "1.0000",
+    }

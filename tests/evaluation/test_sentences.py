@@ -5,6 +5,8 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qkv.evaluation.evaluation import Sentences, merge_same_sources
+from qkv.evaluation.overlap import seen_in
 from qkv.evaluation.scores import Scorer
 from qkv.evaluation.sentences import WORST, bucket_name, bucket_of, by_length, rows_by_bucket, worst
 
@@ -49,6 +51,19 @@ def test_the_worst_come_first_and_equal_ones_in_the_order_of_their_lines() -> No
 
 def test_a_sentence_is_measured_by_its_best_reference() -> None:
     found = worst(Scorer.make(), ["a b c", "x y"], [["nothing", "nothing"], ["a b c", "z"]], None)
-    assert [(each.line, each.score) for each in found] == [(2, 0.0), (1, 100.0)]
+    assert [(each.line, each.score) for each in found] == [(2, 0.0)], (
+        "a perfect sentence is not among the worst"
+    )
     assert found[0].references == ["nothing", "z"]
     assert found[0].source is None
+
+
+def test_merged_sentences_keep_the_numbers_of_their_first_lines() -> None:
+    every = Sentences(source=["one", "one", "two"], references=[["uno", "un", "dos"]])
+    merged, _ = merge_same_sources(every)
+    found = worst(Scorer.make(), ["x", "y"], merged.references, merged.source, lines=merged.lines)
+    assert [each.line for each in found] == [1, 3]
+    overlap = merged.overlap_with(seen_in(["two"], ["dos"]))
+    assert overlap is not None
+    assert (overlap.lines, overlap.same_translation) == ([3], [3])
+    assert overlap.unseen_of(["x", "y"]) == ["x"]

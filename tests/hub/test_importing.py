@@ -313,7 +313,7 @@ def test_a_target_language_is_asked_for_in_three_ways(tmp_path: Path, marian_fol
 def test_a_folder_that_is_there_already_is_kept(tmp_path: Path, marian_folder: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("kept")
-    with pytest.raises(QkvError, match="already exists"):
+    with pytest.raises(QkvError, match="is not empty"):
         import_model(marian_folder, tmp_path / "out", origin="here")
     assert (tmp_path / "out" / "mine.txt").read_text() == "kept"
 

@@ -28,7 +28,7 @@ def test_masked_words_are_predicted_from_both_sides(
     assert code_of("train", "bert", "--text", tmp_path / "text.txt", "--out", out, *OPTIONS.split()) == 0
     results = json.loads((out / "report.json").read_text())["results"]
     # Always saying "the", the commonest word, is right for two of seven.
-    assert float(results["masked words guessed"].split()[0]) > 60
+    assert float(results["masked-token accuracy"].split()[0]) > 60
     capsys.readouterr()
     for hidden, wanted in [
         ("The dog [MASK] in the evening.", "barks"),

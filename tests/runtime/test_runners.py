@@ -17,10 +17,11 @@ from qkv.engine.reference.gpt import NumpyGPT
 from qkv.engine.reference.vit import NumpyVit
 from qkv.families.bert.config import EncoderConfig
 from qkv.families.bert.model import Encoder
+from qkv.families.bert.runner import open_encoder
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
+from qkv.families.gpt.runner import open_gpt
 from qkv.families.vit.model import Vit
-from qkv.runtime.runners import open_encoder, open_gpt
 from qkv.runtime.running import EXACT, Running
 
 STACK = StackConfig(depth=1, width=12, heads=2, ffn_width=16, norm="pre", activation="gelu", dropout=0.0)

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import code_of, training
+import torch
+from commands import code_of, content, training
 from digit_runs import Recorder, hashes, logged, send, tiny_settings, train
 from digits import digit_lines
 
 from qkv.checkpoint.files import file_hash, read_json, read_sealed
+from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import QkvError
+from qkv.families.translator.task import TranslatorTask
 from qkv.training.schedule import rate_at
 
 SHORT = tiny_settings()  # 20 steps
@@ -50,8 +53,20 @@ def test_a_finished_run_continues_towards_a_later_end(finished: Path, tmp_path: 
     assert extensions(tmp_path / "out") == [{"from_step": 20, "steps": 30, "minutes": None}]
     assert outcome.report is not None
     assert outcome.report["training"]["steps"] == outcome.report["settings"]["steps"] == 30
-    _, again = train(tmp_path / "out", LONG, resume=True)
+
+
+def test_resuming_a_complete_run_scores_nothing_again(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(finished, tmp_path / "out")
+    before = content(tmp_path / "out")
+    monkeypatch.delattr(TranslatorTask, "finish")
+    outcome, again = train(tmp_path / "out", SHORT, resume=True)
     assert (again.steps, again.warnings) == ([], ["this run is already complete."])
+    assert outcome.report == read_json(tmp_path / "out" / "report.json")
+    weights = read_tensors(tmp_path / "out" / "model.safetensors")
+    assert all(torch.equal(each, weights[name]) for name, each in outcome.product.model.state_dict().items())
+    assert content(tmp_path / "out") == before
 
 
 @pytest.mark.parametrize("stopped_at", [13, 24])

@@ -14,7 +14,7 @@ from qkv.data.batching import pad_rows, token_batches
 from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled
 from qkv.errors import QkvError, name_inputs
-from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
+from qkv.evaluation.classification import class_results, number_results
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
 from qkv.families.bert.config import BertClassifierConfig
 from qkv.families.bert.encoding import Row
@@ -276,13 +276,5 @@ def rows_with_lines(examples: Labelled, tokenizer: WordPieceTokenizer, longest: 
 def results(classifier: TextClassifier, valid: Labelled) -> dict[str, str]:
     predictions = classifier.classify(valid.inputs)
     if classifier.classes:
-        labels = [prediction.label for prediction in predictions]
-        return {
-            "accuracy": f"{100 * accuracy(labels, valid.labels):.2f} % of {len(valid):,}",
-            "macro F1": f"{100 * macro_f1(labels, valid.labels):.2f} %",
-        }
-    numbers, wanted = [prediction.number or 0.0 for prediction in predictions], valid.numbers()
-    return {
-        "Pearson": f"{pearson(numbers, wanted):.4f} on {len(valid):,}",
-        "Spearman": f"{spearman(numbers, wanted):.4f}",
-    }
+        return class_results([prediction.label for prediction in predictions], valid.labels)
+    return number_results([prediction.number or 0.0 for prediction in predictions], valid.numbers())

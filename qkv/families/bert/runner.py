@@ -1,7 +1,7 @@
 """Open a BERT or a text classifier on the compiled engine, on NumPy or on torch."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -10,8 +10,12 @@ from qkv.engine.reference.layers import Weights as Layers
 from qkv.engine.rounding import Floats
 from qkv.families.bert.config import BertClassifierConfig, BertConfig, EncoderConfig
 from qkv.runtime.network import Network, Weights
-from qkv.runtime.runners import open_encoder
+from qkv.runtime.runners import compiled_or_reference
 from qkv.runtime.running import Running, Warn
+
+if TYPE_CHECKING:
+    from qkv.engine.reference.encoder import NumpyEncoder
+    from qkv.engine.texts import TextEngine
 
 
 class TextEncoder(Protocol):
@@ -106,6 +110,21 @@ def open_classifier(
     weights = network.weights
     texts = open_encoder(network.config.encoder, weights, running, warn)
     return ClassifierHead(network.config, texts, weights)
+
+
+def open_encoder(
+    config: EncoderConfig, weights: Weights, running: Running, warn: Warn, *, prefix: str = "encoder."
+) -> "TextEngine | NumpyEncoder":
+    """An encoder of texts. The names of its weights begin with `prefix`."""
+    from qkv.engine.reference.encoder import NumpyEncoder
+    from qkv.engine.texts import TextEngine
+
+    int8, threads = running.int8, running.thread_count
+    return compiled_or_reference(
+        lambda: TextEngine(config, weights, int8=int8, threads=threads, prefix=prefix),
+        lambda: NumpyEncoder(config, weights, int8=int8, prefix=prefix),
+        warn,
+    )
 
 
 def build_bert(config: BertConfig, weights: Weights) -> Any:

@@ -11,6 +11,7 @@ import torch
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.stack_config import StackConfig
 from qkv.data.batching import pad_rows, token_batches
+from qkv.data.documents import count_of
 from qkv.data.holding_out import share_to_hold_out
 from qkv.data.sentences import Prose, all_sentences, hold_out_prose
 from qkv.errors import QkvError
@@ -63,7 +64,7 @@ def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup
             train, share_to_hold_out(settings.data.valid_size, train.characters), settings.seed
         )
     setup.say(
-        f"{train.sentences:,} sentences in {len(train.documents):,} documents to train on, "
+        f"{train.sentences:,} sentences in {count_of(len(train.documents), 'document')} to train on, "
         f"{valid.sentences:,} to validate on"
     )
     settings = with_precision(settings, settings.model.width, choose_device(settings.training), setup.group)
@@ -270,9 +271,9 @@ def results(model: BertModel, data: MaskedData) -> dict[str, str]:
             predictions = model.next_logits(states).argmax(-1)
             agreed, texts = agreed + int((predictions == batch.follows).sum()), texts + len(predictions)
             following += int((batch.follows == 0).sum())
-    found = {"masked words guessed": f"{100 * right / words:.2f} % of {words:,}"}
+    found = {"masked-token accuracy": f"{100 * right / words:.2f} % of {words:,}"}
     if texts:
-        found["next sentence told"] = (
+        found["next-sentence accuracy"] = (
             f"{100 * agreed / texts:.2f} % of {texts:,}, of which {following:,} follow"
         )
     return found

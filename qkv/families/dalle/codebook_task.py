@@ -85,13 +85,13 @@ class CodebookTask(Task[Codebook]):
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "codebook",
-            "data": {"origin": self.images.origin, "pictures": len(self.images.train)},
+            "data": {"origin": self.images.origin, "images": len(self.images.train)},
             "reconstruction": measured,
             **known,
             "results": {
-                "root of the mean squared error": f"{measured['rmse']:.4f} of the range of a pixel",
+                "RMSE": f"{measured['rmse']:.3f} (pixel range 1)",
                 "signal to noise": f"{measured['psnr']:.2f} dB",
-                "codes in use": f"{measured['used']} of {config.codes}, as varied as {measured['perplexity']:.0f} equal ones",
+                "codes in use": f"{measured['used']} of {config.codes}; perplexity {measured['perplexity']:.0f}",
                 **known.get("results", {}),
             },
         }

@@ -30,7 +30,7 @@ class DrawingOptions:
     seed: int = 1
     """The same seed draws the same images."""
     temperature: float | None = None
-    """Sampling temperature. Below 1 favours likely codes, above 1 evens them out. By default the model's own."""
+    """Sampling temperature. Below 1 favors likely codes, above 1 evens them out. By default the model's own."""
     top_p: float | None = None
     """Nucleus sampling: the smallest set of codes whose probabilities add up to this. By default the model's own."""
     guidance: float | None = None

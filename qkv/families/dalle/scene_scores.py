@@ -37,8 +37,8 @@ ENOUGH = 200  # scenes of each part, for the report of a codebook and for baseli
 def attribute_scores(scenes: Sequence[Scene], pictures: Sequence[Bytes]) -> dict[str, float]:
     """The share of right attributes: of all, of each kind, and of scenes with one and with two objects.
 
-    "whole pictures" are right in all attributes. "colour and shape" counts objects with both right; in scenes with unseen
-    combinations, only those objects.
+    "images completely right" is the share of images with all attributes right. "colour and shape" counts objects with
+    both right; in scenes with unseen combinations, only those objects.
     """
     results_by_scene = [
         compare_with_scene(scene, read_scene(picture))
@@ -65,7 +65,7 @@ def attribute_scores(scenes: Sequence[Scene], pictures: Sequence[Bytes]) -> dict
     }
     return {
         "attributes": share(each for own in flat for each in own),
-        "whole pictures": share(map(all, flat)),
+        "images completely right": share(map(all, flat)),
         "colour and shape": share(both),
         **{name: share(values) for name, values in (by_kind | by_things).items() if values},
     }
@@ -133,7 +133,7 @@ def as_results(scores: dict[str, Any], count: int, how: DrawingOptions) -> dict[
     """The scores as lines of text, the hardest last."""
     results = {
         f"attributes right, {name}": (
-            f"{percent(each['attributes'])} ({percent(each['whole pictures'])} of images completely right; "
+            f"{percent(each['attributes'])} ({percent(each['images completely right'])} of images completely right; "
             f"{percent(each['attributes without the caption'])} for random training images), "
             f"{count} captions, best of {how.candidates} by {how.ranking}"
         )
@@ -144,7 +144,7 @@ def as_results(scores: dict[str, Any], count: int, how: DrawingOptions) -> dict[
     return {
         **results,
         "unseen pairs with both colour and shape right": (
-            f"{percent(unseen['colour and shape'])} (with none of them right and everything else, {without} of the attributes would be right)"
+            f"{percent(unseen['colour and shape'])} ({without} of all attributes are right if only these pairs are wrong)"
         ),
     }
 
@@ -177,14 +177,14 @@ def reconstructed_scenes(codes: Codebook, count: int = ENOUGH) -> dict[str, Any]
         scores = attribute_scores(scenes, list(codes.decode(codes.encode(real))))
         found[name] = {
             **scores,
-            "attributes of the pictures themselves": attribute_scores(scenes, list(real))["attributes"],
+            "attributes of the originals": attribute_scores(scenes, list(real))["attributes"],
         }
     return {
         "scenes": found,
         "results": {
-            f"attributes left, {name}": (
-                f"{percent(each['attributes'])} ({percent(each['whole pictures'])} of images completely right; "
-                f"{percent(each['attributes of the pictures themselves'])} of the originals), {count} scenes"
+            f"attributes preserved, {name}": (
+                f"{percent(each['attributes'])} ({percent(each['images completely right'])} of images completely right; "
+                f"{percent(each['attributes of the originals'])} of the originals), {count} scenes"
             )
             for name, each in found.items()
         },

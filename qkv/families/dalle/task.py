@@ -136,7 +136,7 @@ class DalleTask(Task[ImageGenerator]):
         report = {
             **facts_of_run(run, product.model, chosen, self.settings),
             "kind": "dalle",
-            "data": {"origin": self.data.origin, "pictures": len(self.data.train)},
+            "data": {"origin": self.data.origin, "images": len(self.data.train)},
             "validation_loss": round(chosen.loss, 4),
             **measured,
             "results": {"validation loss": f"{chosen.loss:.4f}", **measured.get("results", {})},

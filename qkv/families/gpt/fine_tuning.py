@@ -10,18 +10,12 @@ from qkv.data.chorales import Music
 from qkv.errors import QkvError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
+from qkv.families.gpt.music_data import MusicParts
 from qkv.families.gpt.product import LanguageModel
 from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings
 from qkv.families.gpt.stream import StreamData
-from qkv.families.gpt.task import (
-    MusicParts,
-    TextData,
-    TextParts,
-    TrainingData,
-    both_parts,
-    make_report,
-    write_report,
-)
+from qkv.families.gpt.task import TrainingData, both_parts, make_report, write_report
+from qkv.families.gpt.text_data import TextData, TextParts
 from qkv.families.loading import load_for
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
@@ -65,7 +59,7 @@ def check_length(train: StreamData, context: int) -> None:
     tokens = len(train) - 1  # without the final end token
     if tokens < context:
         raise QkvError(
-            f"the training text has {tokens:,} tokens, fewer than the model's context length of {context:,}: give more text."
+            f"the training text is too short: it has {tokens:,} tokens, fewer than the model's context length of {context:,}: give more text."
         )
 
 

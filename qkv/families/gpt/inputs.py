@@ -13,20 +13,20 @@ from qkv.training.trainable import Inputs
 if TYPE_CHECKING:
     from qkv.data.chorales import Music
     from qkv.families.gpt.labels_task import Labels
-    from qkv.families.gpt.task import TextData
+    from qkv.families.gpt.text_data import TextData
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextFiles(TextInputs):
     text: SomeFiles = ()
-    """Text to train on. Each file is a document; of .jsonl, the "text" of each line is. By default, the source code of Python's
+    """Text to train on. Each file is one document. In .jsonl, each line's "text" is one. By default, the source code of Python's
     standard library."""
     valid_text: SomeFiles = ()
     """Text to validate on; by default some of the training text is held out."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> TextData:
         from qkv.data.documents import python_source, read_documents
-        from qkv.families.gpt.task import TextData
+        from qkv.families.gpt.text_data import TextData
 
         if self.valid_text and not self.text:
             raise OptionMessageError("{valid_text} needs {text}.")
@@ -54,7 +54,7 @@ class FineTuneText(TextFiles):
     fine_tune: OptionalModel = None
     """Folder of the language model to fine-tune, from `qkv train gpt` or `qkv import`."""
     text: SomeFiles = ()
-    """Text to train on. Each file is a document; of .jsonl, the "text" of each line is."""
+    """Text to train on. Each file is one document. In .jsonl, each line's "text" is one."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from qkv.data.choices import read_questions
 from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled, read_labelled
 from qkv.errors import QkvError
-from qkv.evaluation.classification import accuracy, macro_f1, pearson, spearman
+from qkv.evaluation.classification import class_results, number_results
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
 from qkv.families.gpt.config import TaskConfig
 from qkv.families.gpt.model import GPTForTask, TaskBatch
@@ -278,18 +278,8 @@ def results(product: GPTClassifier, labels: Labels) -> dict[str, str]:
     """Scores on the validation part."""
     valid = labels.valid
     predictions = product.classify(valid.inputs)
-    count = f"{len(valid):,} held-out examples"
     if labels.numbers:
-        given = [prediction.number or 0.0 for prediction in predictions]
-        right = [float(answer) for answer in valid.answers]
-        return {
-            "Pearson's correlation": f"{pearson(given, right):.4f} on {count}",
-            "Spearman's correlation": f"{spearman(given, right):.4f}",
-        }
+        return number_results([prediction.number or 0.0 for prediction in predictions], valid.answers)
     names = [labels.classes or texts[1:] for texts in valid.inputs]
-    right_names = [own[int(answer)] for own, answer in zip(names, valid.answers, strict=True)]
-    predicted = [prediction.label for prediction in predictions]
-    found = {"accuracy": f"{100 * accuracy(predicted, right_names):.2f} % of {count}"}
-    if labels.classes:
-        found["macro F1"] = f"{macro_f1(predicted, right_names):.4f}"
-    return found
+    right = [own[int(answer)] for own, answer in zip(names, valid.answers, strict=True)]
+    return class_results([prediction.label for prediction in predictions], right, macro=bool(labels.classes))

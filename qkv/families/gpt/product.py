@@ -432,5 +432,5 @@ def facts_of_gpt(config: GPTConfig, token_type: TokenType) -> dict[str, str]:
         "vocabulary": f"{config.vocab_size:,} {token_type}",
         "stack": config.stack.sentence(),
         "positions": config.positions,
-        "context": f"{config.max_length:,} tokens; longer texts slide",
+        "context": f"{config.max_length:,} tokens; sliding window beyond that",
     }

@@ -1,6 +1,6 @@
 """Open a language model or a classifier on the compiled engine, on NumPy or on torch."""
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -8,8 +8,12 @@ from qkv.decoding.step import Step
 from qkv.engine.rounding import Floats
 from qkv.families.gpt.config import GPTConfig, TaskConfig
 from qkv.runtime.network import Network, Weights
-from qkv.runtime.runners import open_gpt
+from qkv.runtime.runners import compiled_or_reference
 from qkv.runtime.running import Running, Warn
+
+if TYPE_CHECKING:
+    from qkv.engine.gpt import GPTEngine
+    from qkv.engine.reference.gpt import NumpyGPT
 
 
 class GPTStep(Step, Protocol):
@@ -85,6 +89,21 @@ def open_classifier(network: Network[TaskConfig, Any], running: Running, warn: W
         return model
     runner = open_gpt(network.config.gpt, network.weights, running, warn, prefix="gpt.")
     return HeadOnStates(network.config, runner, network)
+
+
+def open_gpt(
+    config: GPTConfig, weights: Weights, running: Running, warn: Warn, *, prefix: str = ""
+) -> "GPTEngine | NumpyGPT":
+    """A language model. The names of its weights begin with `prefix`."""
+    from qkv.engine.gpt import GPTEngine
+    from qkv.engine.reference.gpt import NumpyGPT
+
+    int8, threads = running.int8, running.thread_count
+    return compiled_or_reference(
+        lambda: GPTEngine(config, weights, int8=int8, threads=threads, prefix=prefix),
+        lambda: NumpyGPT(config, weights, int8=int8, prefix=prefix),
+        warn,
+    )
 
 
 def build_gpt(config: GPTConfig, weights: Weights) -> Any:

@@ -1,42 +1,27 @@
 """Trains a language model on text or music."""
 
-import math
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.block import StackConfig
-from qkv.data.chorales import Chorale, Music, transpose, transposition_range
-from qkv.data.documents import Documents, hold_out_text
-from qkv.data.holding_out import share_to_hold_out
-from qkv.data.windows import stream_of
+from qkv.data.chorales import Music
 from qkv.errors import QkvError
-from qkv.evaluation.perplexity import perplexity_from
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
+from qkv.families.gpt.music_data import MusicParts
 from qkv.families.gpt.product import (
     TOKENIZERS,
-    GenerationOptions,
     LanguageModel,
     LanguageModelDefaults,
     TokenType,
 )
-from qkv.families.gpt.settings import (
-    FineTuneMusicSettings,
-    GPTModelSettings,
-    GPTSettings,
-    MusicSettings,
-    TextSettings,
-)
+from qkv.families.gpt.settings import GPTModelSettings, GPTSettings, MusicSettings
 from qkv.families.gpt.stream import Stream, StreamData
-from qkv.text.characters import CharacterTokenizer
-from qkv.text.notes import Notes
+from qkv.families.gpt.text_data import LearnableText, TextData
+from qkv.flags import OptionMessageError
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
@@ -46,8 +31,6 @@ from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
-
-EXAMPLE_LENGTH = 60  # characters
 
 
 class TrainingData(Protocol):
@@ -75,132 +58,6 @@ class LearnableData(TrainingData, Protocol):
     def token_type(self) -> TokenType: ...
 
     def learn(self) -> Tokenizer: ...
-
-
-@dataclass(frozen=True)
-class TextParts:
-    train: Documents
-    valid: Documents
-
-    @property
-    def origin(self) -> str:
-        return self.train.origin
-
-    def fingerprint(self) -> dict[str, str]:
-        return {"training text": self.train.fingerprint(), "validation text": self.valid.fingerprint()}
-
-    def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
-        train, valid = (
-            stream_of(tokenizer.encode_all(part.texts), tokenizer.end) for part in (self.train, self.valid)
-        )
-        return lambda seed: train, lambda seed: valid
-
-    def results(self, product: LanguageModel, loss: float, tokens: int) -> dict[str, str]:
-        size = sum(len(text.encode()) for text in self.valid.texts)
-        return {
-            "validation loss": f"{loss:.4f} per token, {tokens:,} tokens",
-            "perplexity": f"{perplexity_from(loss)} per token",
-            "bits per byte": f"{loss * tokens / size / math.log(2):.4f}",
-        }
-
-    def example(self) -> Example[LanguageModel] | None:
-        lines = [line for line in self.valid.texts[0].splitlines() if line.strip()]
-        prompt = next((line for line in lines if len(line.split()) > 1), lines[0])[:EXAMPLE_LENGTH]
-        options = GenerationOptions(max_new_tokens=EXAMPLE_LENGTH)
-        return Example(f"Continuation of   {prompt}", lambda product: product.generate(prompt, options))
-
-
-@dataclass(frozen=True)
-class LearnableText(TextParts):
-    settings: GPTSettings
-
-    @property
-    def token_type(self) -> TokenType:
-        return self.settings.token_type
-
-    def learn(self) -> Tokenizer:
-        """Learn subwords from the training part. Characters are taken from both parts, so that none is unknown."""
-        if self.token_type == "characters":
-            return CharacterTokenizer.of([*self.train.texts, *self.valid.texts])
-        return Tokenizer.learn(self.train.texts, self.settings.vocab_size, sentences=False)
-
-
-@dataclass(frozen=True)
-class MusicParts:
-    music: Music
-    settings: MusicSettings | FineTuneMusicSettings
-
-    @property
-    def origin(self) -> str:
-        return self.music.origin
-
-    @property
-    def token_type(self) -> TokenType:
-        return "notes"
-
-    def fingerprint(self) -> dict[str, str]:
-        return self.music.fingerprint()
-
-    def learn(self) -> Tokenizer:
-        return Notes.all()
-
-    def streams(self, tokenizer: Tokenizer) -> tuple[Stream, Stream]:
-        notes, most = Notes(tokenizer.library), self.settings.transpose
-        valid = stream_of(map(notes.encode_frames, self.music.valid), notes.end)
-
-        def train(seed: int) -> NDArray[np.int64]:
-            """Shuffle and transpose the chorales differently in every epoch."""
-            generator = random.Random(seed)
-            order: list[Chorale] = generator.sample(self.music.train, len(self.music.train))
-            moved = [
-                transpose(chorale, generator.randint(*transposition_range(chorale, most)))
-                for chorale in order
-            ]
-            return stream_of(map(notes.encode_frames, moved), notes.end)
-
-        return train, lambda seed: valid
-
-    def results(self, product: LanguageModel, loss: float, tokens: int) -> dict[str, str]:
-        found = {"validation loss": f"{loss:.4f} per note"}
-        parts = {"validation": self.music.valid, "test": self.music.test}
-        for name, chorales in parts.items():
-            if chorales:
-                nats, frames = product._nats_of_music(chorales), sum(map(len, chorales))
-                found[f"{name}, negative log-likelihood"] = (
-                    f"{nats / frames:.4f} per frame, {nats / frames / 4:.4f} per note, {frames:,} frames"
-                )
-        return found
-
-    def example(self) -> Example[LanguageModel] | None:
-        return None
-
-
-@dataclass(frozen=True)
-class TextData:
-    """Documents to train on, and optionally to validate on."""
-
-    train: Documents
-    valid: Documents | None
-
-    @property
-    def amount(self) -> int:
-        return self.train.characters
-
-    def parts(
-        self, settings: TextSettings, seed: int, say: Callable[[str], None]
-    ) -> tuple[Documents, Documents]:
-        train, valid = self.train, self.valid
-        if valid is None:
-            share = min(
-                share_to_hold_out(settings.valid_size, train.characters),
-                settings.max_valid_characters / max(1, train.characters),
-            )
-            train, valid = hold_out_text(train, share, seed)
-        say(
-            f"{train.characters:,} characters in {len(train):,} documents to train on, "
-            f"{valid.characters:,} to validate on"
-        )
-        return train, valid
 
 
 def text_task(data: TextData, inputs: Any, settings: GPTSettings, setup: Setup) -> "GPTTask":
@@ -243,9 +100,12 @@ class GPTTask(Task[LanguageModel]):
         for name, part in (("training text", train), ("validation text", valid)):
             tokens = len(part) - 1  # without the final end token
             if tokens < context:
-                raise QkvError(
-                    f"the {name} has {tokens:,} tokens, fewer than the context length of {context:,}: give more text, or choose a "
-                    "shorter context."
+                raise OptionMessageError(
+                    "the {name} is too short: it has {tokens:,} tokens, fewer than the context length of {context:,}. Give more "
+                    "text, or a smaller {max_length}.",
+                    name=name,
+                    tokens=tokens,
+                    context=context,
                 )
         model = GPT(architecture(settings.model, len(tokenizer), tokenizer.end))
         return Assembled(

@@ -27,6 +27,11 @@ FAMILY = Family(
     ),
     commands=(
         Command(
+            name="demo",
+            summary="train the built-in English-German translator and show what it has learned",
+            run=f"{HERE}.commands.demo:main",
+        ),
+        Command(
             name="translate",
             summary="translate text, a file, or lines from standard input",
             run=f"{HERE}.commands.translate:main",

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from qkv.configs import from_dict, shorten_value
 from qkv.core.limits import check_context, check_tokens
-from qkv.core.stack_config import StackConfig, linear_shapes
+from qkv.core.stack_config import StackConfig, counted, linear_shapes
 from qkv.core.translation import TranslationConfig
 from qkv.errors import QkvError
 
@@ -170,10 +170,6 @@ def lstm_shapes(name: str, width: int, hidden: int) -> Iterator[tuple[str, tuple
     yield f"{name}.weight_hh_l0", (4 * hidden, hidden)
     yield f"{name}.bias_ih_l0", (4 * hidden,)
     yield f"{name}.bias_hh_l0", (4 * hidden,)
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 CONFIGS: dict[str, type[Any]] = {

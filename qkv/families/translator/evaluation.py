@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.files import check_new_file, write_file
+from qkv.checkpoint.files import write_file
+from qkv.checkpoint.outputs import check_new_file
 from qkv.data.python_rows import as_path, is_path
-from qkv.errors import InputError, QkvError
+from qkv.errors import DataError, InputError, check_rules
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluation import Evaluation, evaluate, merge_same_sources, steps_of
 from qkv.evaluation.evaluator import NOTHING, Evaluator
@@ -50,11 +51,19 @@ class Comparer:
                 "this report has no source sentences for a model to translate: evaluate with source."
             )
         if other.column is not None and len(other.column) != len(belongs):
-            raise InputError(
-                f"{other.column.name} has {other.name}, but the test set has {len(belongs):,} lines."
-            )
+            kind = DataError if other.column.path is not None else InputError
+            raise kind(f"{other.column.name} has {other.name}, but the test set has {len(belongs):,} lines.")
         others = other.translate(sentences, belongs, self.options.decoding, display)
-        evaluation = score(self.scorer, sentences, self.system, report.translations, other, others, display)
+        evaluation = score(
+            self.scorer,
+            sentences,
+            self.system,
+            report.translations,
+            other,
+            others,
+            display,
+            self.options.worst,
+        )
         assert evaluation.against is not None
         return TranslationComparison(
             against=evaluation.against, names=short_names(self.system, other), overlap=evaluation.overlap
@@ -89,7 +98,7 @@ def evaluate_translations(
     if options.output is not None:
         write_translations(as_path(options.output), [hypotheses[place] for place in belongs])
     others = None if other is None else other.translate(sentences, belongs, options.decoding, display)
-    evaluation = score(scorer, sentences, system, hypotheses, other, others, display)
+    evaluation = score(scorer, sentences, system, hypotheses, other, others, display, options.worst)
     names = short_names(system, other)
     warn_of_overlap(evaluation, names, options.place, display)
     facts = {
@@ -112,10 +121,11 @@ def check_options(model: Any, options: TranslationEvaluation) -> None:
     systems = [each for each in (model, options.against) if each is not None]
     for path in (as_path(each) for each in systems if is_path(each)):
         if not path.exists():
-            raise QkvError(
+            raise DataError(
                 f"there is no folder or file {path}: give a model from `qkv train` or `qkv demo`, or a file of "
                 "translations."
             )
+    check_rules([("worst", "must not be negative", options.worst >= 0)])
     if (options.pairs is None) == is_missing(options.reference):
         raise OptionMessageError("give either {reference} with one file or more, or {pairs}.")
     if options.pairs is not None and options.source is not None:
@@ -152,9 +162,7 @@ def check_output(model: Any, options: TranslationEvaluation, output: Path) -> No
     given = [model, options.source, options.pairs, options.against]
     files = [as_path(each) for each in given if is_path(each)]
     files += [as_path(each) for each in several if isinstance(each, os.PathLike)]
-    if any(path.resolve() == output.resolve() for path in files):
-        raise OptionMessageError("{output} would overwrite the input {path}: give another name.", path=output)
-    check_new_file("output", output)
+    check_new_file("output", output, overwrite=options.overwrite, inputs=files)
 
 
 def read_test_set(options: TranslationEvaluation, systems: list[System]) -> TestSet:
@@ -186,6 +194,7 @@ def score(
     other: System | None,
     others: list[str] | None,
     display: Display,
+    most_worst: int,
 ) -> Evaluation:
     overlap = sentences.overlap_with(model.seen)
     with display.progress("scoring", steps_of(others is not None, overlap)) as done:
@@ -196,6 +205,7 @@ def score(
             overlap=overlap,
             others=others,
             others_overlap=None if other is None else sentences.overlap_with(other.seen),
+            most_worst=most_worst,
             done=done,
         )
 

@@ -28,6 +28,10 @@ class TranslationEvaluation:
     """Another model, or another file of translations, to compare with."""
     output: Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")] = None
     """Write the translations to this file, one per line."""
+    overwrite: bool = False
+    """Replace the output file if it exists."""
+    worst: int = 20
+    """Number of sentences to show with the lowest scores; 0 for none."""
     beam_size: Annotated[int | None, Flag(aliases=["--beam"])] = None
     """Hypotheses kept at every step; 1 is greedy. The model has its own default."""
     length_penalty: float | None = None
@@ -44,6 +48,4 @@ class TranslationEvaluation:
     @property
     def place(self) -> str:
         """What the number of a sentence counts. Files of pairs may have no lines, or lines that are skipped."""
-        if self.merge:
-            return "sentence"
         return "line" if self.pairs is None else "pair"

@@ -24,6 +24,7 @@ from qkv.families.translator.task import (
     example_translation,
     write_bundle,
 )
+from qkv.flags import OptionMessageError
 from qkv.text.marian_tokenizer import MarianTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
@@ -124,16 +125,21 @@ def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -
     """The tokenizer, with the target language that each source starts with if the model has several."""
     if not tokenizer.languages or not isinstance(tokenizer, MarianTokenizer):
         if language is not None:
-            raise QkvError("this model translates into one language: leave out the language token.")
+            raise OptionMessageError("this model translates into one language: leave out {language_token}.")
         return tokenizer
+    if language is None and corpus.languages.target in tokenizer.languages:
+        language = corpus.languages.target
     if language is not None:
         return tokenizer.other(language=language)
     for text in (*corpus.train.source, *corpus.valid.source):
         marker, _ = tokenizer.without_marker(text)
         if marker is None or marker not in tokenizer.ids:
-            raise QkvError(
-                f"this model translates into {', '.join(tokenizer.languages)}, but the source '{text[:SNIPPET_LENGTH]}' selects "
-                f"none of these. Give the language token, or start each source with {tokenizer.marker('LANGUAGE')}."
+            raise OptionMessageError(
+                "this model translates into {known}, but the source '{text}' selects none of these. Give {language_token}, or "
+                "start each source with {marker}.",
+                known=", ".join(tokenizer.languages),
+                text=text[:SNIPPET_LENGTH],
+                marker=tokenizer.marker("LANGUAGE"),
             )
     return tokenizer
 

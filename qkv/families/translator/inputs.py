@@ -106,14 +106,15 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
 
     if files.data is not None:
         return read_folder(files.data, files, settings)
+    check_sides(files)
     files = files.with_languages()
     source, target = files.source_language, files.target_language
-    if files.pairs is not None and files.source is None and files.target is None:
+    if files.pairs is not None:
         # Decided once: a validation file must not be read in the other direction.
         source, target = languages_in(files.pairs, source, target)
         pairs = read_pairs(files.pairs, source_language=source, target_language=target)
         origin = files.pairs.name
-    elif files.source is not None and files.target is not None and files.pairs is None:
+    elif files.source is not None and files.target is not None:
         pairs = read_two(files.source, files.target)
         origin = f"{files.source.name} and {files.target.name}"
     else:
@@ -124,6 +125,24 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
         languages=Languages.of(source, target),
         origin=origin,
     )
+
+
+def check_sides(files: Files) -> None:
+    sides = {"source": files.source, "target": files.target}
+    given = [name for name, path in sides.items() if path is not None]
+    if files.pairs is not None and given:
+        raise OptionMessageError(
+            f"{{pairs}} and {{{given[0]}}} cannot be combined: {{pairs}} has both sides."
+        )
+    if len(given) == 1:
+        [missing] = sides.keys() - given
+        raise OptionMessageError(f"{{{missing}}} is missing: {{{given[0]}}} is one side of the pairs.")
+    if (
+        files.source is not None
+        and files.target is not None
+        and files.source.resolve() == files.target.resolve()
+    ):
+        raise OptionMessageError("{source} and {target} are the same file: give the two sides of the pairs.")
 
 
 def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles:

@@ -41,7 +41,7 @@ def make_report(
             "pairs": len(train),
             "dropped": {
                 **corpus.dropped,
-                "more pieces than positions": len(corpus.train) - len(train),
+                "too many tokens": len(corpus.train) - len(train),
             },
             "duplicates": corpus.duplicates,
             "validation_pairs": len(valid),

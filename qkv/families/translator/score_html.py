@@ -40,10 +40,9 @@ def report_html(evaluation: Evaluation, facts: dict[str, Any], names: tuple[str,
         length_rows(evaluation.by_length), ["words", "sentences", "BLEU", "chrF", "length ratio"]
     )
     parts.append(html.folded(f"By length, in {facts['by_length']}", lengths))
-    worst = evaluation.worst[:SHOWN]
-    parts.append(
-        html.folded(f"The worst {len(worst)} by {facts['worst']}", worst_table(worst, facts["places"]))
-    )
+    if worst := evaluation.worst[:SHOWN]:
+        title = f"The worst {len(worst)} by {facts['worst']}"
+        parts.append(html.folded(title, worst_table(worst, facts["places"])))
     return "".join(parts)
 
 

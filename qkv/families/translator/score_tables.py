@@ -183,7 +183,8 @@ def length_rows(buckets: Sequence[LengthBucket]) -> list[list[str]]:
 
 
 def show_worst(console: Console, sentences: Sequence[WorstSentence], measure: str, place: str) -> None:
-    heading(console, f"The worst {len(sentences)} by {measure}")
+    if sentences:
+        heading(console, f"The worst {len(sentences)} by {measure}")
     for each in sentences:
         line(console, f"{place} {each.line:,}, {each.score:.1f}")
         if each.source is not None:

@@ -62,8 +62,8 @@ ONLY_BY_DEFAULT = frozenset(
     {"coverage_penalty", "repetition_penalty", "sample", "temperature", "top_k", "top_p", "min_p"}
 )
 # Fields of a request: `once` has no effect without phrases, `seed` none without sampling.
-OBEYED_OF_A_REQUEST = frozenset({"source", "limit", "once", "seed"})
-RULES_OF_A_REQUEST = frozenset({"prefix", "contain", "avoid", "no_repeat_ngram_size", "whole", "beams"})
+OBEYED_OF_A_REQUEST = frozenset({"source", "limit", "once", "seed", "no_repeat_ngram_size", "whole"})
+RULES_OF_A_REQUEST = frozenset({"prefix", "contain", "avoid", "beams"})
 
 
 def plain_search(search: Search, never: int | None) -> PlainSearch | None:
@@ -85,7 +85,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
 
 
 def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None:
-    """The same for the engine's own search; None if the request has a rule."""
+    """The same for the engine's own search; None if the request has a rule that it does not know."""
     if not asks_only_for(request, OBEYED_OF_A_REQUEST, RULES_OF_A_REQUEST):
         return None
     return PlainRequest([*request.source, end], limit)
@@ -175,11 +175,18 @@ class Searcher:
         others = [row for row in range(len(requests)) if row not in plain.requests]
         for rows, width in self.batches(others, requests, search):
             yield rows, self.general.decode([requests[row] for row in rows], replace(search, beam=width))
-        if self.engine is not None and plain.search is not None:
-            batches = [rows for rows, _ in self.batches(list(plain.requests), requests, search)]
+        if self.engine is None or plain.search is None:
+            return
+        alike: dict[tuple[int, bool], list[int]] = {}
+        for row in plain.requests:
+            alike.setdefault((requests[row].no_repeat_ngram_size, requests[row].whole), []).append(row)
+        for (no_repeat, whole), members in alike.items():
+            characters = self.characters() if whole else None
+            rules = replace(plain.search, no_repeat_ngram_size=no_repeat, characters=characters)
+            batches = [rows for rows, _ in self.batches(members, requests, search)]
             batches.reverse()  # the longest first, so that all threads finish together
             sources = [[plain.requests[row] for row in rows] for rows in batches]
-            yield from zip(batches, self.engine.search_plain(sources, plain.search), strict=True)
+            yield from zip(batches, self.engine.search_plain(sources, rules), strict=True)
 
     def plain(self, requests: Sequence[Request], search: Search) -> "Plain":
         """The part that the engine's own search can handle."""

@@ -158,8 +158,8 @@ class FineTuneTranslatorSettings(PairSettings, SmoothedContinueSettings):
     OLD_NAMES: ClassVar = {"language": "language_token", "smoothing": "label_smoothing"}
 
     language_token: str | None = None
-    """Target language of the pairs, as a multilingual model names it, such as fra. Not needed if each source starts with
-    it (>>fra<<)."""
+    """Target language of the pairs, as a multilingual model names it, such as fra. By default the target language of the
+    pairs, if the model has it. Not needed if each source starts with it (>>fra<<)."""
 
 
 UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "positions"))

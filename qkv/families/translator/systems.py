@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from qkv.checkpoint.files import read_json
 from qkv.data.python_rows import as_path, is_path, type_name
-from qkv.errors import InputTypeError, QkvError
+from qkv.errors import DataError, InputTypeError
 from qkv.evaluation.display import Display
 from qkv.evaluation.evaluation import Sentences
 from qkv.evaluation.overlap import Seen, read_seen
 from qkv.families.loading import load_for
 from qkv.families.products import folder_of
+from qkv.families.translator.lines import without_line_breaks
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import ScoringSettings
@@ -92,18 +93,13 @@ def of_model(translator: Translator, folder: Path | None, argument: str) -> Syst
     )
 
 
-def without_line_breaks(text: str) -> str:
-    """Scores and files have one line for each sentence, whatever the model generates."""
-    return text.replace("\r", " ").replace("\n", " ")
-
-
 def scoring_in_report(path: Path) -> dict[str, Any]:
     """The scoring settings of the model's training."""
     report = read_json(path) if path.is_file() else {}
     try:
         found = {**STANDARD, **(report.get("settings", {}).get("scoring") or {})}
     except (AttributeError, TypeError):
-        raise QkvError(f"{path} is incomplete: restore it or delete it.") from None
+        raise DataError(f"{path} is incomplete: restore it or delete it.") from None
     return found
 
 

@@ -145,8 +145,8 @@ def evaluate_run(
 def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) -> None:
     """Write the bundle, the report and the fingerprints of the training data."""
     product.save(out)
-    save_report(out, report, model_card(report))
     write_seen(out, seen)
+    save_report(out, report, model_card(report))
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:

@@ -10,7 +10,7 @@ from typing import Any
 from qkv.data.given import items_of, pairs_of, texts_of
 from qkv.data.parallel import languages_in, read_lines, read_pairs
 from qkv.data.python_rows import as_path, is_path
-from qkv.errors import InputError, QkvError
+from qkv.errors import DataError, InputError
 from qkv.evaluation.evaluation import Sentences
 
 
@@ -115,7 +115,7 @@ def check_equally_long(columns: list[Column]) -> None:
     if not others:
         return
     if all(each.path is not None for each in columns):
-        raise QkvError(
+        raise DataError(
             f"{first.name} has {len(first):,} lines but {' and '.join(others)}; the files must match line by line."
         )
     raise InputError(

@@ -35,7 +35,7 @@ class ImageClassificationReport(PictureReport):
 
     part: str
     """The part of the data that was used: test, valid, or all."""
-    pictures: int
+    images: int
     """The number of images."""
     accuracy: float
     """The share of images whose likeliest class is their own, from 0 to 1."""
@@ -53,7 +53,7 @@ def evaluate_images(
     classifier, _ = open_to_evaluate(model, ImageClassifier, running, display.warn)
     name, part = labelled_images(options, classifier, given.get("labels"), display)
     return ImageClassificationReport(
-        part=name, pictures=len(part), accuracy=round(classifier._accuracy(part), 5)
+        part=name, images=len(part), accuracy=round(classifier._accuracy(part), 5)
     )
 
 

@@ -14,12 +14,12 @@ from qkv.data.labelled_pictures import Labelled
 from qkv.engine.reference.functions import softmax
 from qkv.errors import ModelError
 from qkv.families.vit.config import VitConfig
-from qkv.families.vit.options import ClassificationOptions
 from qkv.families.vit.runner import VitRunner, build_vit, open_vit
 from qkv.runtime.inputs import Accepts, Column, Done, in_thread
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.pixels import AT_ONCE, Floats, as_input
+from qkv.runtime.prediction_options import ClassificationOptions
 from qkv.runtime.predictions import Prediction
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.signatures import replace_options, with_options

@@ -136,8 +136,8 @@ class VitTask(Task[ImageClassifier]):
             "kind": "vit",
             "data": {
                 "origin": images.origin,
-                "pictures": len(images.train),
-                "validation_pictures": len(images.valid),
+                "images": len(images.train),
+                "validation_images": len(images.valid),
                 "classes": list(images.train.classes),
             },
             "results": results,

@@ -89,9 +89,9 @@ def test_a_codebook_is_scored_by_the_attributes_its_codes_keep() -> None:
         for back in (lambda pixels: pixels, lambda pixels: np.full_like(pixels, 255))
     )
     for name in (SEEN_PAIRS, UNSEEN_PAIRS):
-        assert whole[name]["attributes"] == whole[name]["attributes of the pictures themselves"] > 0.99
+        assert whole[name]["attributes"] == whole[name]["attributes of the originals"] > 0.99
         assert nothing[name]["attributes"] == 0
-        assert nothing[name]["attributes of the pictures themselves"] > 0.99
+        assert nothing[name]["attributes of the originals"] > 0.99
 
 
 def test_of_few_captioned_pictures_the_last_weights_are_kept() -> None:

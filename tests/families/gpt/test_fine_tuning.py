@@ -16,14 +16,11 @@ from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.errors import QkvError
 from qkv.families.gpt.fine_tuning import fine_tune_task
+from qkv.families.gpt.music_data import MusicParts
 from qkv.families.gpt.product import GenerationOptions, TokenType
-from qkv.families.gpt.settings import (
-    FineTuneMusicSettings,
-    FineTuneTextSettings,
-    fine_tune_music,
-    fine_tune_text,
-)
-from qkv.families.gpt.task import MusicParts, TextParts
+from qkv.families.gpt.recipes import fine_tune_music, fine_tune_text
+from qkv.families.gpt.settings import FineTuneMusicSettings, FineTuneTextSettings
+from qkv.families.gpt.text_data import TextParts
 from qkv.families.loading import load
 from qkv.hub.exporting import export_to_transformers
 from qkv.hub.importing import import_model
@@ -132,7 +129,7 @@ def test_a_model_of_music_learns_other_music(bases: Path, tmp_path: Path) -> Non
             "gpt2",
             passages("zero one two"),
             settings(),
-            r"the training text has \d+ tokens, fewer than the model's context length of 24: give more",
+            r"the training text is too short: it has \d+ tokens, fewer than the model's context length of 24: give more",
         ),
     ],
 )

@@ -13,8 +13,11 @@ from language_models import counting_text
 from qkv.data.chorales import Music
 from qkv.data.documents import Documents
 from qkv.families.gpt.model import GPT
-from qkv.families.gpt.settings import RECIPES, GPTModelSettings, GPTSettings, MusicSettings
-from qkv.families.gpt.task import LearnableData, LearnableText, MusicParts, architecture, gpt_task
+from qkv.families.gpt.music_data import MusicParts
+from qkv.families.gpt.recipes import RECIPES
+from qkv.families.gpt.settings import GPTModelSettings, GPTSettings, MusicSettings
+from qkv.families.gpt.task import LearnableData, architecture, gpt_task
+from qkv.families.gpt.text_data import LearnableText
 from qkv.text.notes import Notes
 from qkv.training.runs import train
 from qkv.training.settings import TrainingSettings

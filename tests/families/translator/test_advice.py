@@ -12,10 +12,14 @@ def test_few_pairs_are_warned_of_before_training() -> None:
 
 
 def test_a_low_score_is_explained_after_training() -> None:
-    few, many = advice_after(4.5, 2_000), advice_after(4.5, 50_000)
+    few, many = advice_after(4.5, 2_000, 20), advice_after(4.5, 50_000, 20)
     assert few is not None
     assert many is not None
     assert "BLEU 4.5" in few
     assert "too few" in few
     assert "Train longer" in many
-    assert advice_after(30.0, 2_000) is None
+    assert advice_after(30.0, 2_000, 20) is None
+    short = advice_after(4.5, 2_000, 0.4)
+    assert short is not None
+    assert "0.4 epochs are too few" in short
+    assert "pairs are too few" not in short

@@ -173,16 +173,17 @@ def test_an_imported_translator_learns_and_goes_out_and_in_again(marian: Path, t
     assert first._defaults.beam_size == load(marian)._defaults.beam_size
 
 
-def test_the_target_language_of_the_pairs_comes_from_an_option_or_from_each_line(
+def test_the_target_language_comes_from_an_option_from_each_line_or_from_the_pairs(
     romance: Path, tmp_path: Path
 ) -> None:
     quick = settings(steps=2)
     tuned(romance, tmp_path / "option", reversed_words(), replace(quick, language_token="fra"))
     tuned(romance, tmp_path / "lines", reversed_words(lambda number: ">>fra<<"), quick)
-    first, second = load(tmp_path / "option"), load(tmp_path / "lines")
-    assert all(
-        torch.equal(second.model.state_dict()[name], each) for name, each in first.model.state_dict().items()
-    )
+    tuned(romance, tmp_path / "target", reversed_words(languages=Languages.of("eng", "fra")), quick)
+    first, second, third = (load(tmp_path / name) for name in ("option", "lines", "target"))
+    for name, each in first.model.state_dict().items():
+        assert torch.equal(second.model.state_dict()[name], each)
+        assert torch.equal(third.model.state_dict()[name], each)
     assert first.tokenizer.language == "fra"  # wanted from now on where nobody says
     assert first.translate("the dog") == second.translate(">>fra<< the dog")
 

@@ -110,3 +110,26 @@ def test_no_sample_contains_a_partial_character() -> None:
     assert any("\ufffd" in TOKENIZER.decode(each.ids) for (each,) in found), (
         "without the rule there are halves"
     )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("beam", [1, 3])
+def test_the_compiled_search_obeys_the_rules_of_retries_like_the_general_one(
+    size: int, beam: int, model: Translator
+) -> None:
+    translator = model.running(EXACT)
+    if not isinstance(translator.runner, Engine):
+        pytest.skip("there is no compiler for the engine")
+    texts, decoding = translator.texts, TranslationOptions(beam_size=beam, num_hypotheses=beam)
+    searcher, search = texts.searcher(decoding), texts.search(decoding)
+    requests = [
+        Request(source=TOKENIZER.encode(text), no_repeat_ngram_size=size, whole=True) for text in SENTENCES
+    ]
+    found = searcher.find(requests, search, lambda _: None)
+    assert "general" not in vars(searcher), "all of this is for the compiled search"
+    free = searcher.find([Request(source=each.source) for each in requests], search, lambda _: None)
+    assert [row[0].ids for row in free] != [row[0].ids for row in found], "the rules change something"
+    wanted = searcher.general.decode(requests, search)
+    assert [[each.ids for each in row] for row in found] == [[each.ids for each in row] for row in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-4)

@@ -370,7 +370,7 @@ def test_a_folder_with_a_run_or_a_model_is_not_overwritten(tmp_path: Path) -> No
         train(tmp_path / "out")
     assert hashes(tmp_path / "out", 9) == before
     (tmp_path / "out" / "training").rename(tmp_path / "elsewhere")
-    with pytest.raises(QkvError, match=r"is not empty\. Choose another output folder"):
+    with pytest.raises(QkvError, match="is not empty: give another `output`"):
         train(tmp_path / "out")
 
 
@@ -430,7 +430,7 @@ def test_rotary_positions_with_odd_head_width_are_rejected_before_anything_is_wr
 def test_a_folder_with_files_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "README.md").write_text("mine")
-    with pytest.raises(QkvError, match=r"is not empty\. Choose another output folder"):
+    with pytest.raises(QkvError, match="is not empty: give another `output`"):
         train(tmp_path / "out")
     assert (tmp_path / "out" / "README.md").read_text() == "mine"
 

@@ -1,7 +1,8 @@
 """`qkv train bert`: train a BERT on text, or fine-tune one on labelled texts."""
 
 from qkv.families.bert.inputs import BertLabels, ProseFiles
-from qkv.families.bert.settings import FINE_TUNE_RECIPES, RECIPES, BertFineTuneSettings, BertSettings
+from qkv.families.bert.recipes import FINE_TUNE_RECIPES, RECIPES
+from qkv.families.bert.settings import BertFineTuneSettings, BertSettings
 from qkv.training.trainable import Trainable, always
 
 TEXT = Trainable(

@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from qkv.families.gpt.inputs import FineTuneMusic, FineTuneText, GPTLabels, MusicFiles, TextFiles
+from qkv.families.gpt.recipes import MUSIC_RECIPES, RECIPES, fine_tune_music, fine_tune_text, fine_tuning
 from qkv.families.gpt.settings import (
-    MUSIC_RECIPES,
-    RECIPES,
     FineTuneMusicSettings,
     FineTuneSettings,
     FineTuneTextSettings,
     GPTSettings,
     MusicSettings,
-    fine_tune_music,
-    fine_tune_text,
-    fine_tuning,
 )
 from qkv.training.inputs import width_of
 from qkv.training.settings import for_width

@@ -28,7 +28,8 @@ def validation(report: Mapping[str, Any]) -> list[str]:
 
 
 def validation_and_advice(report: Mapping[str, Any]) -> list[str]:
-    advice = advice_after(report["validation"]["bleu"]["value"], report["data"]["pairs"])
+    bleu, epochs = report["validation"]["bleu"]["value"], report["training"]["epochs"]
+    advice = advice_after(bleu, report["data"]["pairs"], epochs)
     return [*validation(report), *([f"advice: {advice} (`qkv import`, then --fine-tune)."] if advice else [])]
 
 

@@ -39,7 +39,7 @@ def check_copied(text: str, options: TranslationOptions) -> None:
     phrase = first_avoided(text, options)
     if phrase is not None:
         raise QkvError(
-            f"'{shortened(text.strip())}' has nothing to translate and is copied, but it contains '{phrase}', "
+            f"{shortened(text)!r} has nothing to translate and is copied, but it contains {phrase!r}, "
             "which must be avoided: remove it from the input, or allow it."
         )
 
@@ -47,7 +47,7 @@ def check_copied(text: str, options: TranslationOptions) -> None:
 def cannot_avoid(text: str, translations: Sequence[Translation], options: TranslationOptions) -> QkvError:
     phrase = first_avoided(translations[0].text, options)
     return QkvError(
-        f"found no translation of '{shortened(text)}' without '{phrase}': allow it, or change the text."
+        f"found no translation of {shortened(text)!r} without {phrase!r}: allow it, or change the text."
     )
 
 

@@ -52,8 +52,8 @@ def labels(tmp_path: Path) -> Path:
 
 def test_a_trained_bert_predicts_masked_words(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = json.loads((trained / "report.json").read_text())
-    assert set(report["results"]) == {"masked words guessed", "next sentence told"}
-    assert "masked words guessed" in (trained / "README.md").read_text()
+    assert set(report["results"]) == {"masked-token accuracy", "next-sentence accuracy"}
+    assert "masked-token accuracy" in (trained / "README.md").read_text()
     assert code_of("fill", trained, "The [MASK] sleeps in the sun.") == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
 
@@ -115,7 +115,7 @@ def test_a_bert_learns_numbers_for_pairs(
     capsys.readouterr()
     assert code_of("classify", out, "The cat runs.", "The dog runs.") == 0
     assert 0 < float(capsys.readouterr().out) < 6
-    assert "Pearson" in json.loads((out / "report.json").read_text())["results"]
+    assert "Pearson correlation" in json.loads((out / "report.json").read_text())["results"]
 
 
 @pytest.mark.parametrize(

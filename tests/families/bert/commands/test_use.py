@@ -132,7 +132,7 @@ def test_info_describes_each_model(models: Path, said) -> None:  # type: ignore[
         ("classify M/pairs --labels T/l.tsv", "this model needs two texts per row"),
         ("import T/none/here --out T/x", "there is no folder"),
         ("import M/bert --out T/x", "is already a qkv model"),
-        ("import M/bert --out M", "already exists: choose another folder"),
+        ("import M/bert --out M", "is not empty: give another --output"),
     ],
 )
 def test_a_mistake_is_one_error_message(

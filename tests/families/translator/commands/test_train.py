@@ -23,15 +23,17 @@ TRAINING_MISTAKES = {
     "a missing file": (["--target", "nowhere.xx"], "nowhere.xx"),
     "a folder for a file": (["--target", "."], "is a folder"),
     "one validation file": (["--valid-source", "a.en"], "either as --valid-source and --valid-target, or as --valid-pairs"),
-    "two files and pairs": (["--pairs", "a.tsv"], "--source and --target, or --pairs, or --data"),
+    "two files and pairs": (["--pairs", "a.tsv"], "--pairs and --source cannot be combined"),
     "too large a vocabulary": (["--vocab-size", "5000"], "the data yield a vocabulary of"),
     "too small a vocabulary": (["--vocab-size", "10"], "a vocabulary of 10 is too small"),
     "an unknown recipe": (["--recipe", "paper-bas"], "there is no recipe 'paper-bas'; did you mean paper-base?"),
     "no step": (["--steps", "0"], "--steps must be at least 1"),
     "never validating": (["--validate-every", "0"], "--validate-every must be at least 1"),
     "heads that do not divide": (["--heads", "3"], "--width must be a multiple of heads"),
-    "a file above --out": (["--out", "a.en/out"], "Not a directory"),
-    "a file as --out": (["--out", "a.en"], "a.en is a file. Choose another output folder."),
+    "a file above --out": (["--out", "a.en/out"], "a.en is a file, not a folder: give another --output."),
+    "one file for both sides": (["--target", "./a.en"], "--source and --target are the same file"),
+    "a model that is not there": (["--fine-tune", "no-model", "--source", "no-file"], "there is no folder no-model"),
+    "a file as --out": (["--out", "a.en"], "a.en is a file, not a folder: give another --output."),
 }  # fmt: skip
 
 
@@ -69,6 +71,9 @@ def test_training_without_files_asks_for_them(files: Path, capsys: pytest.Captur
     code = code_of("train", "translator", "--out", files / "out")
     shown = capsys.readouterr()
     assert "give the training data" in refused(shown.err, shown.out, code)
+    code = code_of("train", "translator", "--source", files / "a.en", "--out", files / "out")
+    shown = capsys.readouterr()
+    assert "--target is missing" in refused(shown.err, shown.out, code)
 
 
 def test_resuming_a_run_that_does_not_exist_needs_the_data(
@@ -164,7 +169,7 @@ def test_a_folder_with_a_run_is_rejected_and_not_changed(
     before = content(files)
     code = code_of(*training(files, "--steps", "3"))
     shown = capsys.readouterr()
-    assert "already holds a training run. Resume it" in refused(shown.err, shown.out, code)
+    assert "already holds a training run: add --resume" in refused(shown.err, shown.out, code)
     assert content(files) == before
 
 
@@ -320,14 +325,17 @@ def test_interrupting_training_saves_it_and_prints_a_command_that_resumes_it(
     assert (running.returncode, out) == (130, b"")
     assert b"Traceback" not in error
     last = error.decode().splitlines()[-1]
-    assert last.startswith("stopped and saved. To resume: python -m qkv train translator --resume")
     stopped = max(int(path.name[5:]) for path in (files / "my run" / "training").glob("step-*"))
+    start = f"stopped at step {stopped}, saved. To resume: python -m qkv train translator --resume"
+    assert last.startswith(start)
     assert 20 <= stopped < 400
     resume = shlex.split(last.partition("To resume: ")[2])
     assert resume[:3] == ["python", "-m", "qkv"]
     assert code_of(*resume[3:]) == 0
     assert read_json(files / "my run" / "report.json")["training"]["steps"] == 400
-    assert f"step {stopped:>6,} " not in capsys.readouterr().err, "no step is repeated"
+    shown = capsys.readouterr().err
+    assert f"resuming at step {stopped:,}\n" in shown
+    assert f"step {stopped:>6,} " not in shown, "no step is repeated"
 
 
 def test_tensorboard_shows_the_values_of_the_log(files: Path) -> None:

@@ -67,6 +67,15 @@ def test_the_error_names_a_text_whose_phrase_cannot_be_avoided() -> None:
         ECHO.translate(TWO, avoid=(". ",))
 
 
+def test_an_error_about_a_line_break_is_one_line() -> None:
+    for text in ("the cat\ndanced", "\n"):
+        with pytest.raises(QkvError, match=r"'\\n'") as raised:
+            ECHO.translate(text, avoid=("\n",))
+        assert "\n" not in str(raised.value)
+    with pytest.raises(QkvError, match=r"avoid '\\n'\.$"):
+        TranslationOptions(contain=("a\nb",), avoid=("\n",))
+
+
 @pytest.mark.parametrize("text", ["42", "👍", "{name}"])
 def test_copied_text_gets_the_prefix_and_the_required_phrases(text: str) -> None:
     found = WITHOUT.translate(text, prefix="die Katze", contain=("Boston",))

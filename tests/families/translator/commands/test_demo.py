@@ -36,7 +36,7 @@ def short() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         for name, count in [("TRAINED_ON", 300), ("VALIDATED_ON", 30), ("TESTED_ON", 40)]:
-            patch.setattr(f"qkv.cli.demo.{name}", count)
+            patch.setattr(f"qkv.families.translator.commands.demo.{name}", count)
         # A helper is another process, in which nothing is patched.
         patch.setattr("qkv.training.distributed.processes_for", lambda *_: 1)
         patch.setattr("qkv.families.translator.recipes.built_in", built_in)

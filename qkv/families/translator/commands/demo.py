@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
         Demo,
         arguments,
         prog="qkv demo",
-        description="Train a translator between two built-in languages in about two minutes on two cores, and show what it has learned.",
+        description="Train a translator between two built-in languages in about three minutes on two cores, and show what it has learned.",
     )
     if under_torchrun():
         raise QkvError("the demo runs on one machine: start it without torchrun.")
@@ -144,7 +144,9 @@ def run(command: Demo) -> "Outcome[Translator]":
     processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
     facts = {**asdict(command), "output": str(command.output.absolute())}
-    with shared_run(HelperJob("qkv.cli.demo:help_training", facts), processes) as group:
+    with shared_run(
+        HelperJob("qkv.families.translator.commands.demo:help_training", facts), processes
+    ) as group:
         parts = [
             ParallelText(source=[pair.source for pair in part], target=[pair.target for pair in part])
             for part in (
