@@ -148,7 +148,7 @@ class LanguageModel(Model):
             prompts: A prompt, a list of prompts (also an array, a Series or a column), or an iterator of prompts. Without one,
                 the model begins a new document.
             options: Options as an object. Keywords replace its fields.
-            done: Called with 1 after every part of a text, for progress.
+            done: Called with 1 after every part of a text and with 0 at its end, for progress.
 
         Returns:
             The continuation without the prompt; a list for many prompts, a lazy iterator for an iterator.
@@ -159,14 +159,14 @@ class LanguageModel(Model):
             >>> model.generate(["one two", "three"], max_new_tokens=8, temperature=0)[0] == text
             True
         """
-        generation = options_from(options, keywords)
+        generation, report = options_from(options, keywords), done or silent
 
         def one(prompt: str) -> str:
             parts = []
             for part in self._stream(prompt, generation, silent):
                 parts.append(part)
-                if done is not None:
-                    done(1)
+                report(1)
+            report(0)  # also if the text ended at once
             return "".join(parts)
 
         return PROMPTS.apply(prompts, lambda several: list(map(one, several)))
@@ -185,7 +185,7 @@ class LanguageModel(Model):
         Args:
             prompts: A prompt or a list of prompts.
             options: Options as an object. Keywords replace its fields.
-            done: Called with 1 after every part of a text, in another thread.
+            done: Called with 1 after every part of a text and with 0 at its end, in another thread.
 
         Returns:
             What `generate` returns. If the task is cancelled, the work ends at the next token.

@@ -403,8 +403,8 @@ class Translator(Model):
             An iterator of the parts. Together they are the translation.
 
         Example:
-            >>> parts = qkv.load("runs/en-de").stream("one two")
-            >>> len("".join(parts)) > 0
+            >>> translator = qkv.load("runs/en-de")
+            >>> "".join(translator.stream("one two")) == "".join(translator.stream("one two"))
             True
         """
         check_text("stream", "text", text)
