@@ -56,6 +56,8 @@ class SheetOptions:
     """Keep this many of the best candidates, the best first. An image of several is a sheet."""
     scale: int = 8
     """Enlarge each pixel to this many on a side."""
+    overwrite: bool = False
+    """Replace the file of the image if it exists."""
 
     def __post_init__(self) -> None:
         check_rules(

@@ -252,7 +252,7 @@ class ImageGenerator(Model):
         how, sheet = split_options(keywords, options, ONE)
         sheet.check(how)
         if output is not None:
-            check_picture_path(Path(output))
+            check_picture_path(Path(output), overwrite=sheet.overwrite)
             if not isinstance(captions, str):
                 raise InputError("output is for one caption: save the drawings of several one by one.")
 

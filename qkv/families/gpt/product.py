@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.checkpoint.outputs import check_new_file
 from qkv.configs import from_dict, to_dict
 from qkv.data.chorales import read_midi, write_midi
 from qkv.data.windows import Window, sliding_windows, stream_of
@@ -17,7 +18,7 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.errors import DataError, InputError, InputTypeError, ModelError
+from qkv.errors import InputError, InputTypeError, ModelError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.options import DEFAULTS, GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
@@ -249,6 +250,7 @@ class LanguageModel(Model):
         done: Done = silent,
         *,
         output: str | Path | None = None,
+        overwrite: bool = False,
         **keywords: Any,
     ) -> list[Frame]:
         """Compose music, for a model that was trained on music.
@@ -259,6 +261,7 @@ class LanguageModel(Model):
             slides: Called once, when the beginning no longer fits the context.
             done: Called with 1 after every token, for progress.
             output: A MIDI file to write.
+            overwrite: Replace the file if it exists.
 
         Returns:
             The music with its beginning: a frame for each sixteenth note.
@@ -270,8 +273,8 @@ class LanguageModel(Model):
             qkv.errors.InputError: this model generates text, not music.
         """
         notes = self._notes()
-        if output is not None and (Path(output).is_dir() or not Path(output).parent.is_dir()):
-            raise DataError(f"{output} cannot be written: give a file in a folder that exists.")
+        if output is not None:
+            check_new_file("output", Path(output), overwrite=overwrite)
         generation = options_from(options, keywords)
         first = read_midi(Path(beginning)) if isinstance(beginning, str | Path) else beginning
         found = notes.encode_frames(first)
