@@ -154,13 +154,6 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"qkv {qkv.__version__}\n"
 
 
-def test_the_public_names_are_these() -> None:
-    assert set(qkv.__all__) == {"Trace", "Translator", "QkvError", "__version__", "load", "trace"}
-    assert all(getattr(qkv, name) for name in qkv.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'transalte'"):
-        _ = qkv.transalte
-
-
 @pytest.mark.parametrize("name", [*OPTIONS, *MORE_OPTIONS])
 def test_the_options_of_a_command_are_these_and_no_others(
     name: str, capsys: pytest.CaptureFixture[str]

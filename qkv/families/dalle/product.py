@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -65,7 +65,7 @@ class Drawing:
         >>> drawing.save("ring.png")
     """
 
-    pixels: Bytes
+    pixels: Bytes = field(repr=False)
     """Bytes, (3, side, side)."""
     likelihood: float
     """Log-probability of the image given the caption, per code."""

@@ -46,7 +46,10 @@ def comparison_page(against: Against, names: tuple[str, str], overlap: Overlap |
 def new_console(terminal: bool) -> Console:
     if terminal:
         return Console(file=sys.stdout, highlight=False, emoji=False)
-    return Console(file=io.StringIO(), highlight=False, emoji=False, width=200)
+    # Without these two, rich writes control sequences in a notebook, and an empty output below the cell.
+    return Console(
+        file=io.StringIO(), highlight=False, emoji=False, width=200, color_system=None, force_jupyter=False
+    )
 
 
 def line(console: Console, text: str, style: str = "") -> None:

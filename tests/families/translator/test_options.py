@@ -139,6 +139,6 @@ def test_every_option_is_listed_for_the_engine() -> None:
 
 @pytest.mark.parametrize("given", [{"temperature": 0.5}, {"seed": 1}, {"top_k": 3, "min_p": 0.1}], ids=str)
 def test_options_of_sampling_need_sampling(given: dict[str, Any]) -> None:
-    with pytest.raises(Exception, match="can only be used with sampling"):
+    with pytest.raises(Exception, match="can only be used with `sample`"):
         TranslationOptions(**given)
     assert TranslationOptions(sample=True, **given).sampling is not None

@@ -239,7 +239,7 @@ def test_a_resumed_run_keeps_its_defaults_but_may_change_processes(files: Path) 
     left_to_it = ["--processes", "0", "--precision", "auto"]
     assert code_of(*training(files, "--steps", "3", *left_to_it)) == 0
     assert code_of(*training(files, "--steps", "3", *left_to_it, "--resume")) == 0
-    assert code_of(*training(files, "--steps", "3", "--processes", "2", "--resume")) == 0
+    assert code_of(*training(files, "--steps", "4", "--processes", "2", "--resume")) == 0
     assert read_json(files / "out" / "report.json")["made_with"]["processes"] == 2
 
 
