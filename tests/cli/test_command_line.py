@@ -110,7 +110,7 @@ MORE_OPTIONS = {
         --flip --operations --magnitude --no-augment-colours --erase""",
     "evaluate --text": f"{RUNNING} --text --music --part --json",
     "evaluate --images": f"""
-        {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --json
+        {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --overwrite --json
         --candidates --seed --temperature --top-p --guidance --ranking""",
 }
 
