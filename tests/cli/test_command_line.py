@@ -70,10 +70,10 @@ OPTIONS = {
         --max-words --min-letters --min-script --markup --max-copied --max-numbers --no-duplicates
         --near-duplicates --json""",
     "fill": f"{RUNNING} --top-k --json",
-    "embed": f"{RUNNING} --input --output --pooling --raw --json",
+    "embed": f"{RUNNING} --input --output --overwrite --pooling --raw --json",
     "similar": f"{RUNNING} --pairs --labels --columns --json",
-    "generate": f"{RUNNING} --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output --json",
-    "draw": f"{RUNNING} --output --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking --json",
+    "generate": f"{RUNNING} --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output --overwrite --json",
+    "draw": f"{RUNNING} --output --overwrite --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking --json",
     "classify": f"{RUNNING} --input --labels --columns --json --top-k --fit",
     "import": "--output --target-language --pairs --revision --allow-pickle --json",
     "export": "--to --output --compute-type --source --target --json",
@@ -110,7 +110,7 @@ MORE_OPTIONS = {
         --flip --operations --magnitude --no-augment-colours --erase""",
     "evaluate --text": f"{RUNNING} --text --music --part --json",
     "evaluate --images": f"""
-        {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --json
+        {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --overwrite --json
         --candidates --seed --temperature --top-p --guidance --ranking""",
 }
 
