@@ -29,7 +29,10 @@ NAMES = {
     "en-de": "translator-marian",
 }  # fmt: skip
 ROW = re.compile(r"^\| `([^`]+)` \| `([^`]+)` \|$", flags=re.MULTILINE)
-REVIEWS = [{"text": text, "label": label} for text, label in [("one two", "short"), ("one two three four five", "long")] * 6]
+REVIEWS = [
+    {"text": text, "label": label}
+    for text, label in [("one two", "short"), ("one two three four five", "long")] * 6
+]
 TINY = {"processes": 1, "progress": False}
 
 
@@ -151,7 +154,13 @@ def test_a_trainer_becomes_one_call(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
     monkeypatch.chdir(tmp_path)
     _, program = blocks("transformers: Trainer")
-    names = {"qkv": qkv, "bert": qkv.load(MODELS / "bert"), "data": REVIEWS, "valid": REVIEWS[:4], "Notes": Notes}
+    names = {
+        "qkv": qkv,
+        "bert": qkv.load(MODELS / "bert"),
+        "data": REVIEWS,
+        "valid": REVIEWS[:4],
+        "Notes": Notes,
+    }
     model = run(with_tiny_settings(program), names)["model"]
     assert model.classes == ("long", "short")
     assert Notes.losses

@@ -68,7 +68,10 @@ def test_its_tokenizer_is_opened_there_and_puts_the_end_mark(tmp_path: Path) -> 
 
 def test_what_no_class_can_hold_is_rejected_by_name_and_nothing_is_written(tmp_path: Path) -> None:
     model = saved(tmp_path / "model", "pre", "rotary")
-    with pytest.raises(QkvError, match="no translator in transformers has rotary positions. Export this model to ctranslate2"):
+    with pytest.raises(
+        QkvError,
+        match=r"no translator in transformers has rotary positions\. Export this model to ctranslate2",
+    ):
         export_to_transformers(model, tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
