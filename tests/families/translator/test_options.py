@@ -120,14 +120,12 @@ def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(
         Request(source=[5], prefix=(3,)),
         Request(source=[5], contain=((3,),)),
         Request(source=[5], avoid=(0,)),
-        Request(source=[5], no_repeat_ngram_size=2),
-        Request(source=[5], whole=True),
         Request(source=[5], beams=1),
         MoreRequests(source=[5]),
     ],
     ids=str,
 )
-def test_a_request_with_a_rule_goes_to_the_general_search(request_: Request) -> None:
+def test_a_request_with_a_rule_that_the_engine_does_not_know_goes_to_the_general_search(request_: Request) -> None:
     assert plain_request(request_, end=2, limit=9) is None
 
 
