@@ -296,3 +296,10 @@ def test_log_messages_go_to_standard_error(tmp_path: Path, capsys: pytest.Captur
     logging.getLogger("qkv.engine.library").info("compiling [for] some seconds")
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "compiling [for] some seconds\n")
+
+
+def test_the_help_of_fine_tuning_names_the_command_with_all_of_its_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert code_of("train", "translator", "--fine-tune", "--help") == 0
+    assert "more options: qkv train translator --fine-tune --help-all\n" in capsys.readouterr().out

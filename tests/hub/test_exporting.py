@@ -9,7 +9,7 @@ import torch
 from published import mixed_lines, shaken
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from qkv import load
+from qkv import export, load
 from qkv.core.pairs import TranslationBatch
 from qkv.core.stack_config import StackConfig
 from qkv.errors import QkvError
@@ -99,3 +99,15 @@ def test_the_loss_knows_the_bias_of_the_output() -> None:
     [own] = torch.autograd.grad(wanted, [model.bias])
     loss.backward()
     torch.testing.assert_close(model.bias.grad, own)
+
+
+def test_without_transformers_the_report_says_that_it_was_not_checked_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = saved(tmp_path / "model", "post", "interleaved")
+    assert "transformers opens" in str(export(model, "huggingface", tmp_path / "checked"))
+    monkeypatch.setattr("qkv.hub.exporting.has_transformers", lambda: False)
+    report = str(export(model, "huggingface", tmp_path / "unchecked"))
+    assert "largest output difference from the reloaded model: " in report
+    assert "not checked with transformers, which is not installed" in report
+    assert "transformers opens" not in report
