@@ -125,7 +125,9 @@ def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(
     ],
     ids=str,
 )
-def test_a_request_with_a_rule_that_the_engine_does_not_know_goes_to_the_general_search(request_: Request) -> None:
+def test_a_request_with_a_rule_that_the_engine_does_not_know_goes_to_the_general_search(
+    request_: Request,
+) -> None:
     assert plain_request(request_, end=2, limit=9) is None
 
 
