@@ -55,8 +55,8 @@ test-browser: setup
 	$(BIN)/python -m pytest tests/browser -m browser -rs
 
 check: setup
-	$(BIN)/ruff format --check qkv tests benchmarks tools setup.py
-	$(BIN)/ruff check qkv tests benchmarks tools setup.py
+	$(BIN)/ruff format --check qkv tests benchmarks tools examples setup.py
+	$(BIN)/ruff check qkv tests benchmarks tools examples setup.py
 	$(BIN)/mypy
 
 # The compiler and the checks of wheels are downloaded here alone: nothing else needs them.

@@ -52,6 +52,7 @@ SLOWEST_FILES = (  # roughly in order
     "training/test_distributed.py",
     "learning/test_learns.py",
     "faults/test_every_kind.py",
+    "examples/test_notebooks.py",
     "hub/test_minilm_round_trip.py",
     "faults/test_runs.py",
     "faults/test_kills.py",

@@ -211,6 +211,14 @@ def test_warnings_point_to_the_caller(translator: qkv.Translator) -> None:
     assert caught[0].filename == __file__
 
 
+def test_a_report_as_text_has_no_control_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a notebook, rich would write to a terminal
+    report = qkv.evaluate(GOOD, reference=REFERENCE)
+    for shown in (str(report), repr(report.compare(BAD))):
+        assert "BLEU" in shown
+        assert "\x1b" not in shown
+
+
 def test_html_has_the_scores_and_no_markup_of_the_data() -> None:
     report = qkv.evaluate(["<b>x</b>"], reference=["<script>y</script>"], against=["<i>z</i>"])
     for shown in (report._repr_html_(), report.compare(["<i>z</i>"])._repr_html_()):

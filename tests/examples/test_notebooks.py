@@ -23,7 +23,7 @@ MODELS = {  # what each notebook leaves in its folder
     "dalle": {"codes": qkv.Codebook, "drawing": qkv.ImageGenerator},
 }
 SHOWN = {  # the end of a cell's output, by cell
-    "translator": {"details": "Mieze", "evaluating": "chrF", "comparing": "BLEU", "trace": "<svg", "explorer": "<iframe"},
+    "translator": {"details": "Vogel", "evaluating": "chrF", "comparing": "BLEU", "trace": "<svg", "explorer": "<iframe"},
     "gpt": {"training": "bits per byte", "evaluating": "bits per byte", "trace": "<svg", "explorer": "<iframe"},
     "bert": {"tuning": "<b>", "evaluating": "accuracy", "trace": "<svg", "explorer": "<iframe", "export": "transformers"},
     "vit": {"classifying": "triangle", "evaluating": "accuracy", "trace": "<svg", "explorer": "<iframe"},

@@ -1,5 +1,6 @@
 """A caption in, images out."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,11 @@ def test_the_same_seed_draws_the_same_and_another_seed_something_else() -> None:
     assert first.shape == (3, 32, 32)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+def test_a_drawing_prints_its_scores_and_not_its_pixels() -> None:
+    shown = repr(untrained_painter().draw(CAPTION, FEW))
+    assert re.fullmatch(r"Drawing\(likelihood=-?[\d.]+, contrast=-?[\d.e-]+\)", shown)
 
 
 def test_captions_go_to_where_the_model_is_and_drawings_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
