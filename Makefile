@@ -10,7 +10,7 @@ COMPILE = @$(BIN)/python -m compileall -q qkv
 .PHONY: help setup demo test test-all test-browser check dist clean
 
 help:
-	@echo "make demo          install, train the built-in English-German translator and show it (about 3 minutes)"
+	@echo "make demo          install, train the built-in English-German translator and show it (about three minutes)"
 	@echo "make test          install and run the tests"
 	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
 	@echo "make test-browser  test the explorer in Chromium (needs chromium and its driver)"

@@ -94,7 +94,7 @@ def curves_table(curves: Mapping[str, Curve], levels: Sequence[float], chosen_on
         f"best on {chosen_on} of val",
         "its test2016",
     ]
-    table = Table("system", *headings, title="Multi30k en-de, BLEU of lower-cased tokenised text, beam 5")
+    table = Table("system", *headings, title="Multi30k en-de, BLEU of lower-cased tokenized text, beam 5")
     for name, curve in curves.items():
         best = best_point(curve.points)
         table.add_row(
@@ -135,7 +135,7 @@ def curves_picture(path: Path, curves: Mapping[str, Curve], published: float) ->
     axes.set_ylim(bottom=0)
     axes.set_xlabel("minutes of training")
     axes.set_ylabel("test2016 BLEU, beam 5")
-    axes.set_title("Multi30k en-de, lower-cased and tokenised: quality against time")
+    axes.set_title("Multi30k en-de, lower-cased and tokenized: quality against time")
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path)

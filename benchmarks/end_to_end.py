@@ -3,6 +3,8 @@
     python benchmarks/end_to_end.py --model runs/demo --quick
     python benchmarks/end_to_end.py --model runs/demo --weak runs/weak --large runs/zh-en --large-lines FILE
 
+runs/weak is `qkv train translator --recipe built-in --steps 200` on the demo's pairs, runs/zh-en comes from argos_bundle.py.
+
 Ours is `qkv translate --input F --output G` with all guarantees on. The peer is a short script with `ctranslate2` and
 `tokenizers` in int8 (end_to_end_peer.py), with several numbers of workers and threads, of which the fastest counts.
 Systems take turns, and the fastest turn of each counts. The last line divides the time or memory of CTranslate2 by ours:
@@ -127,12 +129,11 @@ def from_python(job: Job, rounds: int) -> tuple[float, float]:
     """Seconds for a list of sentences in a process that has loaded the model: ours, and CTranslate2's with tokenization."""
     import ctranslate2
     import end_to_end_peer
-    import tokenizers
 
     import qkv
 
     translator = qkv.load(job.model)
-    tokenizer = tokenizers.Tokenizer.from_file(str(job.model / "tokenizer.json"))
+    tokenizer = end_to_end_peer.open_tokenizer(job.model)
     engine = ctranslate2.Translator(
         str(job.exported), compute_type="int8", inter_threads=CORES, intra_threads=1
     )

@@ -37,7 +37,7 @@ class Options:
     lines: int = 1_000
     """Sentences at most."""
     tokenize: str = "13a"
-    """sacrebleu's tokenizer for BLEU; none for text that is tokenised already."""
+    """sacrebleu's tokenizer for BLEU; none for text that is tokenized already."""
 
 
 def main(arguments: list[str]) -> None:

@@ -88,7 +88,7 @@ def with_options(
         named = [each for each in own.parameters.values() if each.kind is not REST]
         taken = {each.name for each in named}
         options: dict[str, Option] = {}
-        for each in (each for source in sources for each in options_of(source)):
+        for each in (each for source in sources for each in options_in(source)):
             if each.name not in left_out | taken:
                 options.setdefault(each.name, each)
         ordered = list(options.values())
@@ -136,6 +136,24 @@ def options_of(source: Any) -> list[Option]:
     """The fields of a dataclass, or of an instance, with those of its flattened parts."""
     is_kind = isinstance(source, type) or typing.get_origin(source) is not None
     return list(walk(source, None, ()) if is_kind else walk(type(source), source, ()))
+
+
+def options_in(source: Any) -> Iterable[Option]:
+    """The same, read once if the source is a class."""
+    return options_of_class(source).values() if isinstance(source, type) else options_of(source)
+
+
+def options_by_name(source: Any) -> dict[str, Option]:
+    """The options of an instance. They are read once for each class, unless parameters of the class decide."""
+    kind: Any = type(source)
+    if getattr(kind, "__parameters__", ()):
+        return {each.name: each for each in options_of(source)}
+    return options_of_class(kind)
+
+
+@cache
+def options_of_class(kind: Any) -> dict[str, Option]:
+    return {each.name: each for each in options_of(kind)}
 
 
 def walk(kind: Any, default: Any, path: tuple[str, ...]) -> Iterator[Option]:
@@ -187,7 +205,7 @@ def replace_options(default: Options, keywords: Mapping[str, Any]) -> Options:
     """A copy of an instance with some options replaced, in its flattened parts too. All at once: checks see them together."""
     if not keywords:
         return default
-    known = {each.name: each for each in options_of(default)}
+    known = options_by_name(default)
     given = {known[name]: value for name, value in keywords.items()}
     return replace_at(default, {each.path: converted(each, value) for each, value in given.items()})
 
@@ -203,9 +221,11 @@ def replace_at(default: Options, values: Mapping[tuple[str, ...], Any]) -> Optio
 
 def split_options(keywords: Mapping[str, Any], *defaults: Any) -> tuple[Any, ...]:
     """Each instance with its own options among the keywords. An option that several have goes to the first."""
+    if not keywords:
+        return defaults
     left, found = dict(keywords), []
     for default in defaults:
-        own = {each.name for each in options_of(default)} & left.keys()
+        own = options_by_name(default).keys() & left.keys()
         found.append(replace_options(default, {name: left.pop(name) for name in own}))
     return tuple(found)
 

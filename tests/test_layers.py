@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": ALWAYS
     | {
         "__init__", "data", "evaluation", "checkpoint", "pictures", "explorer", "training", "runtime",
-        "api", "progress", "families", "families.family", "family.product",
+        "api", "progress", "families", "families.family",
     },
     "family.commands": ALWAYS
     | {

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from qkv.evaluation.display import Display
 
 
+FEW_PAIRS = 20_000  # of these and fewer, the alignment check drops good pairs too
+
+
 @dataclass(frozen=True, kw_only=True)
 class CleanOptions:
     """What is cleaned, and how. In Python, pairs and sentences can be lists or tables instead of files."""
@@ -184,6 +187,7 @@ def run_clean(options: CleanOptions, display: Display, *, keep: bool) -> Cleaned
             raise InputError(
                 "no pairs are left: check the languages, and that the two sides belong together."
             )
+    warn_of_small_corpus(found, display)
     if options.report is not None:
         from qkv.corpus.output import new_file
 
@@ -197,6 +201,18 @@ def run_clean(options: CleanOptions, display: Display, *, keep: bool) -> Cleaned
         pairs=kept,
         settings=dict(found.settings),
     )
+
+
+def warn_of_small_corpus(found: CleanReport, display: Display) -> None:
+    """A dictionary of few pairs does not know many good translations."""
+    from qkv.corpus.reasons import MISALIGNED
+
+    misaligned = found.dropped.get(MISALIGNED, 0)
+    if misaligned and found.total < FEW_PAIRS:
+        display.warn(
+            f"{found.total:,} pairs are few to learn a dictionary from: the {misaligned:,} misaligned ones may be good. Read the "
+            "examples; min_alignment None skips this check."
+        )
 
 
 # Checks ----------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
         >>> translator = qkv.import_model("published/en-de", "runs/imported")
         >>> isinstance(translator, qkv.Translator)
         True
-        >>> "largest difference" in qkv.info(translator)["compared"]
+        >>> "largest output difference" in qkv.info(translator)["compared"]
         True
     """
     from qkv.families.loading import load
@@ -128,7 +128,7 @@ class ExportReport:
     against: str
     """What computed the outputs that were compared."""
     difference: float
-    """The largest difference of an output."""
+    """The largest output difference."""
     same: int | None = None
     """Greedy outputs that are the same, of `compared`; None for models without text output."""
     compared: int | None = None
@@ -173,7 +173,7 @@ def export(model: Any, to: Library, output: str | Path, **options: Any) -> Expor
         output: The folder for the exported model.
 
     Returns:
-        What was verified: the class that opens the model, the largest difference of an output, and so on.
+        What was verified: the class that opens the model, the largest output difference, and so on.
 
     Raises:
         DataError: The library has no equivalent model, or computes something else.
@@ -236,7 +236,10 @@ def lines_of_huggingface(exported: Exported, output: Path) -> Iterator[str]:
     yield exported.proof.sentence()
     if exported.greedy is not None:
         yield f"greedy outputs of {exported.greedy} probes are the same"
-    yield f"transformers opens {output} as {exported.class_name}"
+    if exported.checked:
+        yield f"transformers opens {output} as {exported.class_name}"
+    else:
+        yield f"not checked with transformers, which is not installed; it should open {output} as {exported.class_name}"
 
 
 def to_ctranslate2(model: Path, output: Path, options: ExportOptions) -> ExportReport:

@@ -125,7 +125,8 @@ def mistake_in_positionals(fields: Sequence[OptionField], texts: Sequence[str]) 
         return f"unrecognized argument {shorten(texts[len(positional)])}."
     for field in positional[len(texts) :]:
         if is_missing(field.default):
-            return f"{field.metavar} is missing: {field.doc[:1].lower()}{field.doc[1:]}"
+            what = field.doc[:1].lower() + field.doc[1:].rstrip(".")
+            return f"{field.metavar} is missing ({what})."
     for field, text in zip(positional, texts, strict=False):
         if mistake := mistake_in_value(field.name.upper(), field, [text]):
             return mistake

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Collection
-from pathlib import Path
 from typing import TypeVar
 
 from qkv.cli.fields import OptionField, names_in, option_fields
@@ -66,9 +65,3 @@ def check_renamed(prog: str, fields: list[OptionField], arguments: list[str]) ->
         renamed = new_name(prog, name)
         if renamed in known:
             raise QkvError(f"{name} is now {renamed}.")
-
-
-def check_output(option: str, path: Path) -> None:
-    """Before the work starts: can this file be written?"""
-    if path.is_dir() or not path.parent.is_dir():
-        raise QkvError(f"{option} {path} cannot be written: give a file in a folder that exists.")

@@ -44,7 +44,10 @@ def identifier(languages: tuple[str, ...] | None) -> Any:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:
         raise MissingExtraError(
-            "the check of languages", package="py3langid", extra="corpus", otherwise="or switch the check off"
+            "the check of languages",
+            package="py3langid",
+            extra="corpus",
+            otherwise="or skip it with language_confidence 0",
         ) from None
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     found.set_languages(languages)

@@ -133,7 +133,7 @@ def hold_out_text(documents: Documents, share: float, seed: int) -> tuple[Docume
 def choose_documents(documents: Documents, share: float, seed: int) -> set[int]:
     """Random documents with at most a `share` of the characters; none if they have less than half of that.
 
-    Documents that are too long are skipped only until half of the share is reached, because skipping favours short ones.
+    Documents that are too long are skipped only until half of the share is reached, because skipping favors short ones.
     """
     order = list(range(len(documents)))
     random.Random(seed).shuffle(order)

@@ -189,7 +189,7 @@ def channels_first(picture: Image.Image, form: Form) -> Bytes:
 
 
 def how_to_fit(form: Form) -> str:
-    return f"convert it, fit images to the model, or choose the size {form.width} for a new model."
+    return f"convert it, fit images to the model with `fit`, or train a new model with `size` {form.width}."
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Paths:
     """Candidates or live beams: W for each of B sentences."""
 
     generated: Array  # (B, W, length)
-    scores: Array  # (B, W): what the search maximises, before the length penalty
+    scores: Array  # (B, W): what the search maximizes, before the length penalty
     gains: Array  # (B, W, length): the model's own log-probability of every id
     seen: Array | None = None  # (B, W, S): total attention on each source position, if coverage is used
 

@@ -1,4 +1,4 @@
-"""Quantisation to int8, in NumPy: the definition that the compiled engine and the NumPy models share.
+"""Quantization to int8, in NumPy: the definition that the compiled engine and the NumPy models share.
 
 Weights are rounded once, with a scale per output. Inputs of a layer are rounded at every call, with a step and a low end
 per row, to 0 … 127: x ≈ low + step · byte. All arrays are float32.

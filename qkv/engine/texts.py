@@ -22,7 +22,7 @@ POOLINGS: tuple[Pooling, ...] = ("each", "mean", "first")  # numbered as in text
 
 
 class Part(NamedTuple):
-    """Neighbouring texts: their first row, the index of the first text, and their lengths."""
+    """Neighboring texts: their first row, the index of the first text, and their lengths."""
 
     row: int
     text: int
@@ -102,7 +102,7 @@ class TextEngine:
 
 
 def split_texts(lengths: Sequence[int], limit: int) -> list[Part]:
-    """Group neighbouring texts into parts of about `limit` rows, without splitting a text."""
+    """Group neighboring texts into parts of about `limit` rows, without splitting a text."""
     parts: list[Part] = []
     row, part = 0, list[int]()
     for text, length in enumerate(lengths):

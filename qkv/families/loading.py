@@ -84,5 +84,6 @@ def find_kind(name: str, path: str | Path) -> BundleKind:
 
 
 def wrong_kind(path: str | Path, kind: BundleKind, command: str) -> str:
-    others = " or ".join(f"`qkv {each}`" for each in kind.commands if each != command)
+    *first, last = [f"`qkv {each}`" for each in kind.commands if each != command]
+    others = f"{', '.join(first)} or {last}" if first else last
     return f"{path} holds a model of kind '{kind.name}'. It is for {others}, not for `qkv {command}`."

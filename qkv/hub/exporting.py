@@ -34,6 +34,8 @@ TokenIds = list[list[int]]
 class Exported:
     class_name: str
     proof: Proof
+    checked: bool
+    """Whether transformers, which may not be installed, opened it."""
     greedy: int | None
     """Greedy outputs compared and found equal; None for models without text output."""
 
@@ -78,19 +80,19 @@ def verify(mapping: HubMapping, product: Any, written: Written, folder: Path) ->
     ours = mapping.compute(product, inputs)
     if not has_transformers():
         again = mapping.read(read_folder(folder), None)
-        proof = compare(ours, mapping.compute(again, inputs), "reading it again", str(folder))
-        return Exported(class_name=name, proof=proof, greedy=None)
+        proof = compare(ours, mapping.compute(again, inputs), "the reloaded model", str(folder))
+        return Exported(class_name=name, proof=proof, checked=False, greedy=None)
     theirs, against = compute_with_transformers(mapping, product, folder, inputs)
     proof = compare(ours, theirs, against, str(folder))
     greedy = getattr(mapping, "greedy", None)
     if greedy is None:
-        return Exported(class_name=name, proof=proof, greedy=None)
+        return Exported(class_name=name, proof=proof, checked=True, greedy=None)
     theirs_ids, own_ids = generate_with_transformers(folder, name, *greedy(product, inputs))
     if theirs_ids != own_ids:
         raise DataError(
             f"{folder}: transformers' greedy output differs from ours, although the logits agree. Nothing was written."
         )
-    return Exported(class_name=name, proof=proof, greedy=len(theirs_ids))
+    return Exported(class_name=name, proof=proof, checked=True, greedy=len(theirs_ids))
 
 
 def generate_with_transformers(

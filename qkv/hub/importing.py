@@ -103,5 +103,5 @@ def card_of(report: dict[str, Any]) -> str:
     rows = "\n".join(f"- {name}: {value}" for name, value in report["results"].items())
     return (
         f"# A published model\n\nWritten by `qkv import`.\n\n{rows}\n"
-        f"- parameters: {report['parameters']:,}\n\nIts licence, data and limits are those of the original.\n"
+        f"- parameters: {report['parameters']:,}\n\nIts license, data and limits are those of the original.\n"
     )

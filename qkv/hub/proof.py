@@ -28,7 +28,7 @@ class Proof:
     against: str
 
     def sentence(self) -> str:
-        return f"largest difference of an output {self.difference:.1e}, against {self.against}"
+        return f"largest output difference from {self.against}: {self.difference:.1e}"
 
 
 def has_transformers() -> bool:

@@ -1,6 +1,6 @@
 """The tokenizer of published Marian translators: one vocabulary, and a SentencePiece model for each language.
 
-Text is normalised, so decoding does not restore it exactly. Unknown characters become the unknown token.
+Text is normalized, so decoding does not restore it exactly. Unknown characters become the unknown token.
 If a model has several target languages, a source starts with a token that selects one, such as ">>fra<<".
 """
 

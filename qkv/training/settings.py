@@ -82,7 +82,7 @@ class TrainingSettings:
     }
 
     batch_tokens: int
-    """Batch size in tokens, including padding. Of pairs, the longer side counts."""
+    """Batch size in tokens, including padding."""
     learning_rate: float
     """Peak learning rate, reached after the warm-up."""
     warmup_steps: int

@@ -37,7 +37,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
     ("en-de", lambda m: m.translate("one", beam=3, beam_size=4), TypeError, "translate() got beam and beam_size, which are the same option."),
     ("en-de", lambda m: m.translate("one", beam_size=0), qkv.OptionError, "beam_size must be from 1 to 1,000."),
     ("en-de", lambda m: m.translate("one", beam_size="4"), qkv.OptionError, "beam_size must be a whole number, not str."),
-    ("en-de", lambda m: m.translate("one", temperature=2.0), qkv.OptionError, "temperature can only be used with sampling."),
+    ("en-de", lambda m: m.translate("one", temperature=2.0), qkv.OptionError, "`temperature` can only be used with `sample`."),
     ("en-de", lambda m: m.translate("one", glossary=[1]), TypeError, "glossary is list; expected a mapping, a file or a Glossary."),
     ("en-de", lambda m: m.translate("one", glossary={"a": 1}), TypeError, "glossary has ('a', 1); expected a source term and its translation."),
     ("en-de", lambda m: m.translate("one", {"beam_size": 3}), TypeError, "options must be TranslationOptions, not dict."),

@@ -39,7 +39,7 @@ def test_an_export_says_what_was_verified_and_comes_back(model: Path, tmp_path: 
     texts = ["one two three", "four"]
     assert back.translate(texts) == qkv.load(model).translate(texts)
     assert report.to_dict()["difference"] <= 1e-4
-    assert "against transformers" in qkv.info(back)["compared"]
+    assert "difference from transformers" in qkv.info(back)["compared"]
 
 
 def test_a_model_in_memory_is_exported_with_test_sentences(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ COMMANDS = {
         options=Embed,
         functions=(qkv.Bert.embed, qkv.load),
         # Lines of a file are an iterator of texts, and NumPy saves arrays.
-        elsewhere=frozenset({"model", "text", "input", "output"}),
+        elsewhere=frozenset({"model", "text", "input", "output", "overwrite"}),
     ),
     "similar": InPython(
         options=Similar,

@@ -28,7 +28,7 @@ def test_models_are_loaded_and_run(names: dict[str, Any], folder: Path) -> None:
     assert (folder / "translations.txt").read_text(encoding="utf-8").count("\n") == 2
     assert names["found"].text
     assert names["bert"].embed("one two").shape == (24,)
-    assert names["classifier"].classify("one two").label == "bad"
+    assert names["classifier"].classify("one two").label == "good"
 
 
 def test_errors_say_what_the_page_says(names: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

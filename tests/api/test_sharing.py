@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from public_models import large_gpt
 
 import qkv
 from qkv.engine.packing import Packed
@@ -86,14 +89,14 @@ def test_a_cancelled_task_stops_its_work_and_leaves_the_model_usable(saved_model
         begun.set()
 
     async def cancelled() -> None:
-        task = asyncio.create_task(model.agenerate("one", max_new_tokens=1_000_000, done=done))
+        task = asyncio.create_task(model.agenerate(["one"] * 100_000, max_new_tokens=2, done=done))
         await asyncio.to_thread(begun.wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(cancelled())  # it returns when the thread has ended
-    assert 0 < len(parts) < 1_000_000
+    assert 0 < len(parts) < 100_000
     assert model.generate("one", max_new_tokens=3) == model.generate("one", max_new_tokens=3)
 
 
@@ -111,28 +114,34 @@ def test_closing_a_model_frees_its_weights(name: str, saved_models: Path) -> Non
     assert [each() for each in held] == [None] * len(held)
 
 
-def test_closing_gives_memory_back_to_the_system(tmp_path: Path) -> None:
-    """A model of 40 MB is opened and closed: afterwards the process holds no more than before."""
-    from public_models import large_gpt
+MEASURE = """
+import gc, sys, qkv
 
-    large_gpt(tmp_path / "large")
-    with qkv.load(tmp_path / "large", compute_type="float32") as model:  # what stays for all models
-        model.generate("one", max_new_tokens=2)
+def memory():
     gc.collect()
-    before = memory()
-    model = qkv.load(tmp_path / "large", compute_type="float32")
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+
+with qkv.load(sys.argv[1], compute_type="float32") as model:  # what stays for all models
     model.generate("one", max_new_tokens=2)
-    opened = memory()
-    model.close()
-    gc.collect()
+print(memory())
+model = qkv.load(sys.argv[1], compute_type="float32")
+model.generate("one", max_new_tokens=2)
+print(memory())
+model.close()
+print(memory())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
+def test_closing_gives_memory_back_to_the_system(tmp_path: Path) -> None:
+    """A model of 40 MB, in a process of its own: afterwards it holds about as much as before."""
+    large_gpt(tmp_path)
+    ran = subprocess.run(
+        [sys.executable, "-c", MEASURE, tmp_path], capture_output=True, text=True, check=True
+    )
+    before, opened, closed = map(int, ran.stdout.split())
     assert opened - before > 30e6
-    assert memory() - before < 0.2 * (opened - before)
-
-
-def memory() -> int:
-    """Bytes that this process holds in memory."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096
+    assert closed - before < 0.2 * (opened - before)
 
 
 USES: dict[str, Any] = {

@@ -47,5 +47,5 @@ def test_an_image_classifier_reports_its_accuracy_at_every_validation(tmp_path: 
     }
     model = qkv.train_vit(rows, valid=rows[:6], output=tmp_path / "run", steps=4, validate_every=2, **small)
     assert model.report["data"]["classes"] == ["dark/grey", "light/grey"]
-    assert model.report["data"]["validation_pictures"] == 6
+    assert model.report["data"]["validation_images"] == 6
     assert [line["step"] for line in model.report["curve"]] == [2, 4]

@@ -84,3 +84,11 @@ def test_cleaning_needs_no_torch(corpus: Path) -> None:
     found = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, encoding="utf-8")
     assert found.returncode == 0, found.stderr
     assert "kept " in found.stdout
+
+
+def test_a_small_corpus_is_warned_of_the_good_pairs_that_it_may_lose(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for least, warned in (("9", True), ("None", False)):
+        code_of("clean", "--pairs", corpus, "--language-confidence", "0", "--min-alignment", least)
+        assert ("402 pairs are few to learn a dictionary from" in capsys.readouterr().err) == warned

@@ -70,10 +70,10 @@ OPTIONS = {
         --max-words --min-letters --min-script --markup --max-copied --max-numbers --no-duplicates
         --near-duplicates --json""",
     "fill": f"{RUNNING} --top-k --json",
-    "embed": f"{RUNNING} --input --output --pooling --raw --json",
+    "embed": f"{RUNNING} --input --output --overwrite --pooling --raw --json",
     "similar": f"{RUNNING} --pairs --labels --columns --json",
-    "generate": f"{RUNNING} --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output --json",
-    "draw": f"{RUNNING} --output --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking --json",
+    "generate": f"{RUNNING} --overwrite --max-new-tokens --temperature --top-k --top-p --min-p --seed --stop --output --json",
+    "draw": f"{RUNNING} --overwrite --output --top-k --scale --candidates --seed --temperature --top-p --guidance --ranking --json",
     "classify": f"{RUNNING} --input --labels --columns --json --top-k --fit",
     "import": "--output --target-language --pairs --revision --allow-pickle --json",
     "export": "--to --output --compute-type --source --target --json",
@@ -110,7 +110,7 @@ MORE_OPTIONS = {
         --flip --operations --magnitude --no-augment-colours --erase""",
     "evaluate --text": f"{RUNNING} --text --music --part --json",
     "evaluate --images": f"""
-        {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --json
+        {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --overwrite --json
         --candidates --seed --temperature --top-p --guidance --ranking""",
 }
 
@@ -152,13 +152,6 @@ def test_the_overview_names_every_command(arguments: list[str], capsys: pytest.C
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert code_of("--version") == 0
     assert capsys.readouterr().out == f"qkv {qkv.__version__}\n"
-
-
-def test_the_public_names_are_these() -> None:
-    assert set(qkv.__all__) == {"Trace", "Translator", "QkvError", "__version__", "load", "trace"}
-    assert all(getattr(qkv, name) for name in qkv.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'transalte'"):
-        _ = qkv.transalte
 
 
 @pytest.mark.parametrize("name", [*OPTIONS, *MORE_OPTIONS])
@@ -303,3 +296,10 @@ def test_log_messages_go_to_standard_error(tmp_path: Path, capsys: pytest.Captur
     logging.getLogger("qkv.engine.library").info("compiling [for] some seconds")
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "compiling [for] some seconds\n")
+
+
+def test_the_help_of_fine_tuning_names_the_command_with_all_of_its_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert code_of("train", "translator", "--fine-tune", "--help") == 0
+    assert "more options: qkv train translator --fine-tune --help-all\n" in capsys.readouterr().out

@@ -86,7 +86,7 @@ def codes(product: Any, given: Given, folder: Path) -> Observed:
 
 
 def drawing(product: Any, given: Given, _: Path) -> Observed:
-    [drawn] = product.draw(given["caption"], LIKELIEST)
+    drawn = product.draw(given["caption"], LIKELIEST)
     return {"likelihood": drawn.likelihood, "pixels": some_pixels(drawn.pixels)}
 
 

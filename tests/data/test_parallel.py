@@ -118,6 +118,12 @@ def test_utf16_is_recognised_by_its_mark(tmp_path: Path) -> None:
     assert "iconv -f utf-16 -t utf-8" in complaint(written(tmp_path / "a.tsv", "a\tb\n".encode("utf-16")))
 
 
+def test_a_file_that_is_no_text_is_called_so(tmp_path: Path) -> None:
+    sentence = complaint(written(tmp_path / "a.tsv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"))
+    assert "is not a text file" in sentence
+    assert "iconv" not in sentence
+
+
 # gzip -----------------------------------------------------------------------------------------------------
 
 

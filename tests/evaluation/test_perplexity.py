@@ -5,6 +5,7 @@ import math
 import pytest
 
 from qkv.evaluation.perplexity import TextLoss
+from qkv.families.gpt.evaluation import shown_fact
 
 
 def test_all_units_are_derived_from_one_loss() -> None:
@@ -24,3 +25,17 @@ def test_an_infinite_perplexity_is_none() -> None:
     facts = TextLoss.of(["word"], nats=1e4, tokens=10).to_dict()
     assert facts["perplexity_per_word"] is None
     assert facts["bits_per_byte"] == pytest.approx(1e4 / 4 / math.log(2), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (12, "12"),
+        (87.123, "87.123"),
+        (2812253.213, "2,812,253"),
+        (3.2e12, "3.20e+12"),
+        (None, "infinite"),
+    ],
+)
+def test_a_large_perplexity_is_shown_without_decimals(value: float | None, shown: str) -> None:
+    assert shown_fact(value) == shown

@@ -9,7 +9,7 @@ import torch
 from published import mixed_lines, shaken
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from qkv import load
+from qkv import export, load
 from qkv.core.pairs import TranslationBatch
 from qkv.core.stack_config import StackConfig
 from qkv.errors import QkvError
@@ -68,7 +68,10 @@ def test_its_tokenizer_is_opened_there_and_puts_the_end_mark(tmp_path: Path) -> 
 
 def test_what_no_class_can_hold_is_rejected_by_name_and_nothing_is_written(tmp_path: Path) -> None:
     model = saved(tmp_path / "model", "pre", "rotary")
-    with pytest.raises(QkvError, match="no translator in transformers supports rotary positions"):
+    with pytest.raises(
+        QkvError,
+        match=r"no translator in transformers has rotary positions\. Export this model to ctranslate2",
+    ):
         export_to_transformers(model, tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
@@ -96,3 +99,15 @@ def test_the_loss_knows_the_bias_of_the_output() -> None:
     [own] = torch.autograd.grad(wanted, [model.bias])
     loss.backward()
     torch.testing.assert_close(model.bias.grad, own)
+
+
+def test_without_transformers_the_report_says_that_it_was_not_checked_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = saved(tmp_path / "model", "post", "interleaved")
+    assert "transformers opens" in str(export(model, "huggingface", tmp_path / "checked"))
+    monkeypatch.setattr("qkv.hub.exporting.has_transformers", lambda: False)
+    report = str(export(model, "huggingface", tmp_path / "unchecked"))
+    assert "largest output difference from the reloaded model: " in report
+    assert "not checked with transformers, which is not installed" in report
+    assert "transformers opens" not in report

@@ -128,7 +128,7 @@ def test_without_transformers_a_fingerprint_in_the_folder_is_the_proof(
     monkeypatch.setattr("qkv.hub.exporting.has_transformers", lambda: False)
     assert import_model(tmp_path / "published", tmp_path / "unproved", origin="here").proof is None
     exported = export_to_transformers(tmp_path / "bundle", tmp_path / "out")
-    assert exported.proof.against == "reading it again"
+    assert exported.proof.against == "the reloaded model"
     found = import_model(tmp_path / "out", tmp_path / "again", origin="here").proof
     assert found is not None
     assert found.difference < 1e-5

@@ -162,6 +162,6 @@ def test_info_describes_the_model(learned: tuple[str, Path], capsys: pytest.Capt
     shown = capsys.readouterr().out
     pairs = json.loads((model / "report.json").read_text(encoding="utf-8"))["data"]["pairs"]
     assert pairs <= len(LINES) - len(set(LINES)) // 10
-    facts = ("translator, en → xx", "1 blocks, width 64, 4 heads", "400 steps", f"{pairs:,} pairs", "beam 1")
+    facts = ("translator, en → xx", "1 block, width 64, 4 heads", "400 steps", f"{pairs:,} pairs", "beam 1")
     for fact in facts:
         assert fact in shown

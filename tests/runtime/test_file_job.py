@@ -81,6 +81,7 @@ def test_an_interrupted_job_is_resumed_with_the_same_result(
     monkeypatch.setattr(LineTranslation, "records", interrupted)
     command = ("translate", model, "--input", source, "--output", out, *options)
     assert code_of(*command) == 130
+    assert ("Run the same command to resume." in capsys.readouterr().err) == (parts > 0)
     assert not out.exists()
     with open(tmp_path / "out.part", "ab") as file:
         file.write(b"half a li")  # what was being written when it was killed

@@ -111,7 +111,7 @@ def read_thing(rgb: Floats, ink: Floats, mask: Mask) -> Found:
 
 
 def grow(mask: Mask) -> Mask:
-    """Add the neighbouring pixels, where the edge is antialiased."""
+    """Add the neighboring pixels, where the edge is antialiased."""
     wide = np.pad(mask, 1)
     ways = [np.s_[0:-2, 1:-1], np.s_[2:, 1:-1], np.s_[1:-1, 0:-2], np.s_[1:-1, 2:]]
     return mask | np.logical_or.reduce([wide[way] for way in ways])

@@ -89,9 +89,9 @@ class CodebookTask(Task[Codebook]):
             "reconstruction": measured,
             **known,
             "results": {
-                "root of the mean squared error": f"{measured['rmse']:.4f} of the range of a pixel",
+                "RMSE": f"{measured['rmse']:.3f} (pixel range 1)",
                 "signal to noise": f"{measured['psnr']:.2f} dB",
-                "codes in use": f"{measured['used']} of {config.codes}, as varied as {measured['perplexity']:.0f} equal ones",
+                "codes in use": f"{measured['used']} of {config.codes}; perplexity {measured['perplexity']:.0f}",
                 **known.get("results", {}),
             },
         }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import read_json
+from qkv.checkpoint.outputs import check_new_file
 from qkv.configs import from_dict
 from qkv.data.captioned import Captioned, read_captioned, read_plain, scene_pictures
 from qkv.data.given_images import fitted_images
@@ -104,7 +105,7 @@ def measure_drawings(
     check_scenes_or_images(options.scenes, options.images)
     sheet = None if options.sheet is None else as_path(options.sheet)
     if sheet is not None:
-        check_sheet(sheet)
+        check_sheet(sheet, options.overwrite)
         figure_class()  # fails now, not after minutes of drawing, if matplotlib is missing
     opened, name = open_to_evaluate(model, object, running, display.warn)
     if isinstance(opened, Codebook):
@@ -119,17 +120,11 @@ def measure_drawings(
     return DrawingReport(scores, sheet, tuple(exhibits))
 
 
-def check_sheet(path: Path) -> None:
+def check_sheet(path: Path, overwrite: bool) -> None:
     """Before minutes of drawing: can this image be written?"""
     if path.suffix.lower() != ".png":
         raise OptionMessageError("{sheet} must end in .png, but {name} does not.", name=path.name)
-    if not path.parent.is_dir():
-        raise OptionMessageError(
-            "there is no folder {folder} for the image: create it, or give another {sheet}.",
-            folder=path.parent,
-        )
-    if path.is_dir():
-        raise OptionMessageError("{path} is a folder: give {sheet} a file name.", path=path)
+    check_new_file("sheet", path, overwrite=overwrite)
 
 
 def reject_drawing_options(given: Mapping[str, Any], name: str) -> None:

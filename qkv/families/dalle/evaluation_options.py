@@ -25,6 +25,8 @@ class DrawingEvaluation:
     """Captions of the images, as for training."""
     sheet: Path | None = None
     """DALL-E: write the drawings with their captions to this .png file."""
+    overwrite: bool = False
+    """Replace the sheet if it exists."""
     how: Annotated[DrawingOptions, Flag(name="")] = field(
         default_factory=lambda: DrawingOptions(candidates=FEW_CANDIDATES)
     )

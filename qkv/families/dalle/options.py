@@ -30,7 +30,7 @@ class DrawingOptions:
     seed: int = 1
     """The same seed draws the same images."""
     temperature: float | None = None
-    """Sampling temperature. Below 1 favours likely codes, above 1 evens them out. By default the model's own."""
+    """Sampling temperature. Below 1 favors likely codes, above 1 evens them out. By default the model's own."""
     top_p: float | None = None
     """Nucleus sampling: the smallest set of codes whose probabilities add up to this. By default the model's own."""
     guidance: float | None = None
@@ -56,6 +56,8 @@ class SheetOptions:
     """Keep this many of the best candidates, the best first. An image of several is a sheet."""
     scale: int = 8
     """Enlarge each pixel to this many on a side."""
+    overwrite: bool = False
+    """Replace the file of the image if it exists."""
 
     def __post_init__(self) -> None:
         check_rules(

@@ -62,7 +62,7 @@ class Drawing:
         >>> drawing = qkv.load("runs/scenes").draw("a ring", candidates=1)
         >>> drawing.image.size
         (8, 8)
-        >>> drawing.save("ring.png")
+        >>> drawing.save("small-ring.png")
     """
 
     pixels: Bytes = field(repr=False)
@@ -77,20 +77,24 @@ class Drawing:
         """The drawing as an image of Pillow."""
         return image_of(self.pixels)
 
-    def save(self, path: str | Path, *, scale: int = SheetOptions.scale) -> None:
+    def save(
+        self, output: str | Path, *, scale: int = SheetOptions.scale, overwrite: bool = SheetOptions.overwrite
+    ) -> None:
         """Write the drawing as a PNG file.
 
         Args:
-            path: The file, .png.
+            output: The file, .png.
             scale: Enlarge each pixel to this many on a side.
+            overwrite: Replace the file if it exists.
 
         Example:
-            >>> qkv.load("runs/scenes").draw("a ring", candidates=1).save("ring.png", scale=4)
-            >>> PIL.Image.open("ring.png").size
+            >>> qkv.load("runs/scenes").draw("a ring", candidates=1).save("large-ring.png", scale=4)
+            >>> PIL.Image.open("large-ring.png").size
             (32, 32)
         """
-        check_picture_path(Path(path), "path")
-        write_sheet(Path(path), [self.pixels], SheetOptions(scale=scale).scale)
+        sheet = SheetOptions(scale=scale, overwrite=overwrite)
+        check_picture_path(Path(output), overwrite=sheet.overwrite)
+        write_sheet(Path(output), [self.pixels], sheet.scale)
 
     def _repr_png_(self) -> bytes:
         """For notebooks."""
@@ -252,7 +256,7 @@ class ImageGenerator(Model):
         how, sheet = split_options(keywords, options, ONE)
         sheet.check(how)
         if output is not None:
-            check_picture_path(Path(output))
+            check_picture_path(Path(output), overwrite=sheet.overwrite)
             if not isinstance(captions, str):
                 raise InputError("output is for one caption: save the drawings of several one by one.")
 

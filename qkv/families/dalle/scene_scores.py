@@ -144,7 +144,7 @@ def as_results(scores: dict[str, Any], count: int, how: DrawingOptions) -> dict[
     return {
         **results,
         "unseen pairs with both colour and shape right": (
-            f"{percent(unseen['colour and shape'])} (with none of them right and everything else, {without} of the attributes would be right)"
+            f"{percent(unseen['colour and shape'])} ({without} of all attributes are right if only these pairs are wrong)"
         ),
     }
 
@@ -182,7 +182,7 @@ def reconstructed_scenes(codes: Codebook, count: int = ENOUGH) -> dict[str, Any]
     return {
         "scenes": found,
         "results": {
-            f"attributes left, {name}": (
+            f"attributes preserved, {name}": (
                 f"{percent(each['attributes'])} ({percent(each['images completely right'])} of images completely right; "
                 f"{percent(each['attributes of the originals'])} of the originals), {count} scenes"
             )

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qkv.checkpoint.files import write_file
+from qkv.checkpoint.outputs import check_new_file
 from qkv.data.images import Bytes
-from qkv.errors import InputError
+from qkv.flags import OptionMessageError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -46,13 +47,8 @@ def write_sheet(path: Path, drawings: Sequence[Bytes], scale: int) -> None:
     write_file(path, png_of(sheet_of(drawings, scale)))
 
 
-def check_picture_path(path: Path, name: str = "output") -> None:
-    """Before minutes of drawing: can this image be written? `name` is the option that names it."""
+def check_picture_path(path: Path, option: str = "output", *, overwrite: bool = False) -> None:
+    """Before minutes of drawing: can this image be written? `option` is the name of the argument that holds the path."""
     if path.suffix.lower() != ".png":
-        raise InputError(f"{name} must end in .png, but {path.name} does not.")
-    if not path.parent.is_dir():
-        raise InputError(
-            f"there is no folder {path.parent} for the image: create it, or give another {name}."
-        )
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: give {name} a file name.")
+        raise OptionMessageError(f"{{{option}}} must end in .png, but {{name}} does not.", name=path.name)
+    check_new_file(option, path, overwrite=overwrite)

@@ -20,6 +20,8 @@ from qkv.families.products import open_to_evaluate
 from qkv.flags import OptionMessageError
 from qkv.runtime.running import EXACT, Running
 
+LARGE, HUGE = 1e4, 1e9  # numbers without decimals, and numbers as powers of ten
+
 
 class FactsReport(Report):
     """A report whose page is a table of facts."""
@@ -36,7 +38,11 @@ class FactsReport(Report):
 
 
 def shown_fact(value: float | None) -> str:
-    return "infinite" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+    if value is None:
+        return "infinite"
+    if isinstance(value, int) or value < LARGE:
+        return f"{value:,}"
+    return f"{value:,.0f}" if value < HUGE else f"{value:.2e}"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -78,7 +78,8 @@ class GPTMapping:
         stack, kind = config.stack, kind_of(product)
         if config.positions != "learned":
             raise DataError(
-                "transformers' GPT-1 and GPT-2 have no rotary positions: this model cannot be exported."
+                "transformers' GPT-1 and GPT-2 have no rotary positions. Export this model to ctranslate2, or train one with "
+                "positions learned."
             )
         if stack.activation not in THEIR_ACTIVATIONS[kind]:
             raise DataError(

@@ -26,7 +26,7 @@ class GenerationOptions:
     max_new_tokens: int = 200
     """Most tokens to generate. In music, four tokens are a sixteenth note."""
     temperature: float = 0.8
-    """Sampling temperature. Below 1 favours likely tokens, above 1 evens them out; 0 always takes the likeliest."""
+    """Sampling temperature. Below 1 favors likely tokens, above 1 evens them out; 0 always takes the likeliest."""
     top_k: int = 0
     """Sample from the k likeliest tokens; 0 for all."""
     top_p: float = 0.95

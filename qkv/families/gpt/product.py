@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
+from qkv.checkpoint.outputs import check_new_file
 from qkv.configs import from_dict, to_dict
 from qkv.data.chorales import read_midi, write_midi
 from qkv.data.windows import Window, sliding_windows, stream_of
@@ -17,7 +18,7 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.errors import DataError, InputError, InputTypeError, ModelError
+from qkv.errors import InputError, InputTypeError, ModelError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.options import DEFAULTS, GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
@@ -147,7 +148,7 @@ class LanguageModel(Model):
             prompts: A prompt, a list of prompts (also an array, a Series or a column), or an iterator of prompts. Without one,
                 the model begins a new document.
             options: Options as an object. Keywords replace its fields.
-            done: Called with 1 after every part of a text, for progress.
+            done: Called with 1 after every part of a text and with 0 at its end, for progress.
 
         Returns:
             The continuation without the prompt; a list for many prompts, a lazy iterator for an iterator.
@@ -158,14 +159,14 @@ class LanguageModel(Model):
             >>> model.generate(["one two", "three"], max_new_tokens=8, temperature=0)[0] == text
             True
         """
-        generation = options_from(options, keywords)
+        generation, report = options_from(options, keywords), done or silent
 
         def one(prompt: str) -> str:
             parts = []
             for part in self._stream(prompt, generation, silent):
                 parts.append(part)
-                if done is not None:
-                    done(1)
+                report(1)
+            report(0)  # also if the text ended at once
             return "".join(parts)
 
         return PROMPTS.apply(prompts, lambda several: list(map(one, several)))
@@ -184,7 +185,7 @@ class LanguageModel(Model):
         Args:
             prompts: A prompt or a list of prompts.
             options: Options as an object. Keywords replace its fields.
-            done: Called with 1 after every part of a text, in another thread.
+            done: Called with 1 after every part of a text and with 0 at its end, in another thread.
 
         Returns:
             What `generate` returns. If the task is cancelled, the work ends at the next token.
@@ -249,6 +250,7 @@ class LanguageModel(Model):
         done: Done = silent,
         *,
         output: str | Path | None = None,
+        overwrite: bool = False,
         **keywords: Any,
     ) -> list[Frame]:
         """Compose music, for a model that was trained on music.
@@ -259,6 +261,7 @@ class LanguageModel(Model):
             slides: Called once, when the beginning no longer fits the context.
             done: Called with 1 after every token, for progress.
             output: A MIDI file to write.
+            overwrite: Replace the file if it exists.
 
         Returns:
             The music with its beginning: a frame for each sixteenth note.
@@ -270,8 +273,8 @@ class LanguageModel(Model):
             qkv.errors.InputError: this model generates text, not music.
         """
         notes = self._notes()
-        if output is not None and (Path(output).is_dir() or not Path(output).parent.is_dir()):
-            raise DataError(f"{output} cannot be written: give a file in a folder that exists.")
+        if output is not None:
+            check_new_file("output", Path(output), overwrite=overwrite)
         generation = options_from(options, keywords)
         first = read_midi(Path(beginning)) if isinstance(beginning, str | Path) else beginning
         found = notes.encode_frames(first)
@@ -432,5 +435,5 @@ def facts_of_gpt(config: GPTConfig, token_type: TokenType) -> dict[str, str]:
         "vocabulary": f"{config.vocab_size:,} {token_type}",
         "stack": config.stack.sentence(),
         "positions": config.positions,
-        "context": f"{config.max_length:,} tokens; longer texts slide",
+        "context": f"{config.max_length:,} tokens; sliding window beyond that",
     }

@@ -50,7 +50,7 @@ def save_translator(
     numbers: Numbers = "float32",
     unknown: int | None = None,
 ) -> None:
-    """Write a translator. With float32, CTranslate2 can still quantise the weights when it loads them.
+    """Write a translator. With float32, CTranslate2 can still quantize the weights when it loads them.
 
     `names` are the names of the ids, all different. CTranslate2 adds the end token to sources itself.
     """

@@ -303,8 +303,12 @@ def with_encoder(product: Translator) -> TranslatorModel:
 def check_exportable(config: TranslatorConfig) -> None:
     """Raise an error for what neither of their classes supports."""
     encoder, decoder = config.encoder, config.decoder
+    if config.positions == "rotary":
+        raise DataError(
+            "no translator in transformers has rotary positions. Export this model to ctranslate2, or train one with "
+            "positions interleaved."
+        )
     reasons = {
-        "rotary positions": config.positions == "rotary",
         f"norms with an epsilon of {encoder.norm_eps:g}": encoder.norm_eps != NORM_EPS,
         "different norms in encoder and decoder": encoder.norm != decoder.norm
         or encoder.norm_eps != decoder.norm_eps,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any
 
 from qkv.decoding.sampling_options import Sampling, sampling_rules
-from qkv.errors import InputError, OptionError, check_rules
-from qkv.flags import Flag
+from qkv.errors import InputError, check_rules
+from qkv.flags import Flag, OptionMessageError
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
@@ -108,7 +108,8 @@ def check_sampling(options: TranslationOptions) -> None:
     if options.seed is not None:
         given.append("seed")
     if given and not options.sample:
-        raise OptionError((", ".join(given), "can only be used with sampling"))
+        names = " and ".join(f"{{{name}}}" for name in given)
+        raise OptionMessageError(f"{names} can only be used with {{sample}}.")
 
 
 def check_phrases(options: TranslationOptions) -> None:

@@ -368,10 +368,14 @@ class Translator(Model):
 
     def _content_hash(self) -> list[str]:
         from qkv.checkpoint.arrays import arrays_hash, as_array
-        from qkv.checkpoint.files import bytes_hash, canonical, file_hash
+        from qkv.checkpoint.files import HASH, bytes_hash, canonical, file_hash
+        from qkv.checkpoint.header import read_header
 
-        if self._opened is not None:
-            return [file_hash(self._opened.folder / name) for name in (MODEL_FILE, CONFIG_FILE)]
+        if (
+            self._opened is not None
+        ):  # computing the hash of the weights would take longer than opening a large model
+            folder = self._opened.folder
+            return [str(read_header(folder / MODEL_FILE).metadata.get(HASH)), file_hash(folder / CONFIG_FILE)]
         weights = {name: as_array(each) for name, each in self._network.weights.items()}
         return [arrays_hash(weights), bytes_hash(canonical(to_dict(self._defaults)))]
 
@@ -399,8 +403,8 @@ class Translator(Model):
             An iterator of the parts. Together they are the translation.
 
         Example:
-            >>> parts = qkv.load("runs/en-de").stream("one two")
-            >>> len("".join(parts)) > 0
+            >>> translator = qkv.load("runs/en-de")
+            >>> "".join(translator.stream("one two")) == "".join(translator.stream("one two"))
             True
         """
         check_text("stream", "text", text)

@@ -54,7 +54,7 @@ def automatic(pairs: int) -> TranslatorSettings:
 
 
 def built_in(pairs: int) -> TranslatorSettings:
-    """The demo: the built-in languages, mostly one token per word; two to three minutes on two cores."""
+    """The demo: the built-in languages, mostly one token per word; about three minutes on two cores."""
     return TranslatorSettings(
         vocab_size=3_000,  # nearly every word form is one token
         steps=2_700,
@@ -81,7 +81,7 @@ def built_in(pairs: int) -> TranslatorSettings:
 
 
 def paper_base(pairs: int) -> TranslatorSettings:
-    """ "Attention Is All You Need", base: 12 hours on eight P100; WMT14 en-de 27.3, en-fr 38.1 in the paper."""
+    """ "Attention Is All You Need", base: 12 hours on eight P100s; WMT14 en-de 27.3, en-fr 38.1 in the paper."""
     width, warmup, steps = 512, 4_000, 100_000
     return TranslatorSettings(
         vocab_size=37_000,
@@ -111,7 +111,7 @@ def paper_base(pairs: int) -> TranslatorSettings:
 
 
 def paper_big(pairs: int) -> TranslatorSettings:
-    """ "Attention Is All You Need", big: 3.5 days on eight P100; WMT14 en-de 28.4, en-fr 41.8 in the paper."""
+    """ "Attention Is All You Need", big: 3.5 days on eight P100s; WMT14 en-de 28.4, en-fr 41.8 in the paper."""
     base = paper_base(pairs)
     width = 1_024
     return replace(

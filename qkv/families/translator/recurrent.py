@@ -149,7 +149,7 @@ class RecurrentCache:
 
 @torch.no_grad()
 def lstm(width: int, hidden: int) -> nn.LSTM:
-    """One layer in one direction. Its forget gate is initialised open (bias 1)."""
+    """One layer in one direction. Its forget gate is initialized open (bias 1)."""
     made = nn.LSTM(width, hidden, batch_first=True)
     from_below, from_before, bias, other_bias = made.all_weights[0]
     for gate in from_below.chunk(4):

@@ -32,7 +32,7 @@ class Translation:
 
     text: str
     score: float
-    """What the search maximised: the log-probability divided by the length penalty."""
+    """What the search maximized: the log-probability divided by the length penalty."""
     log_probabilities: tuple[float, ...] = ()
     """Of every token, including the end token. Empty if the text was copied."""
     words: tuple[Word, ...] = ()

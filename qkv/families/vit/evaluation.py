@@ -29,7 +29,7 @@ class ImageClassificationReport(PictureReport):
     Example:
         >>> from PIL import Image
         >>> report = qkv.evaluate("runs/shapes", images=[Image.new("L", (12, 8))], labels=[0])
-        >>> report.pictures, report.accuracy in (0, 1)
+        >>> report.images, report.accuracy in (0, 1)
         (1, True)
     """
 

@@ -120,14 +120,14 @@ def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(
         Request(source=[5], prefix=(3,)),
         Request(source=[5], contain=((3,),)),
         Request(source=[5], avoid=(0,)),
-        Request(source=[5], no_repeat_ngram_size=2),
-        Request(source=[5], whole=True),
         Request(source=[5], beams=1),
         MoreRequests(source=[5]),
     ],
     ids=str,
 )
-def test_a_request_with_a_rule_goes_to_the_general_search(request_: Request) -> None:
+def test_a_request_with_a_rule_that_the_engine_does_not_know_goes_to_the_general_search(
+    request_: Request,
+) -> None:
     assert plain_request(request_, end=2, limit=9) is None
 
 
@@ -139,6 +139,6 @@ def test_every_option_is_listed_for_the_engine() -> None:
 
 @pytest.mark.parametrize("given", [{"temperature": 0.5}, {"seed": 1}, {"top_k": 3, "min_p": 0.1}], ids=str)
 def test_options_of_sampling_need_sampling(given: dict[str, Any]) -> None:
-    with pytest.raises(Exception, match="can only be used with sampling"):
+    with pytest.raises(Exception, match="can only be used with `sample`"):
         TranslationOptions(**given)
     assert TranslationOptions(sample=True, **given).sampling is not None

@@ -117,10 +117,10 @@ def test_no_sample_contains_a_partial_character() -> None:
 def test_the_compiled_search_obeys_the_rules_of_retries_like_the_general_one(
     size: int, beam: int, model: Translator
 ) -> None:
-    translator = model.running(EXACT)
-    if not isinstance(translator.runner, Engine):
+    translator = model._running(EXACT)
+    if not isinstance(translator._runner, Engine):
         pytest.skip("there is no compiler for the engine")
-    texts, decoding = translator.texts, TranslationOptions(beam_size=beam, num_hypotheses=beam)
+    texts, decoding = translator._pipeline.texts, TranslationOptions(beam_size=beam, num_hypotheses=beam)
     searcher, search = texts.searcher(decoding), texts.search(decoding)
     requests = [
         Request(source=TOKENIZER.encode(text), no_repeat_ngram_size=size, whole=True) for text in SENTENCES

@@ -26,6 +26,8 @@ class Embed:
     """File to embed, line by line."""
     output: OptionalOutput = None
     """File for the vectors: .npy (one row per text) or .jsonl. By default, JSON lines go to standard output."""
+    overwrite: bool = False
+    """Replace the file if it exists."""
     options: Annotated[EmbeddingOptions, Flag(name="")] = field(default_factory=EmbeddingOptions)
     json: bool = False
     """Print JSON, which is the default. With --output: one document that says what was written."""
@@ -78,10 +80,10 @@ def check(command: Embed) -> None:
     out = command.output
     if out is not None and out.suffix not in (".npy", ".jsonl"):
         raise QkvError(f"--output must end in .npy or .jsonl, but {out.name} does not.")
-    if out is not None and out.exists():
-        raise QkvError(f"{out} already exists: remove it, or give another --output.")
-    if out is not None and not out.parent.is_dir():
-        raise QkvError(f"there is no folder {out.parent} for the output.")
+    if out is not None:
+        from qkv.checkpoint.outputs import check_new_file
+
+        check_new_file("output", out, overwrite=command.overwrite)
 
 
 def all_texts(command: Embed) -> list[str]:

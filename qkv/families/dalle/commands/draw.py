@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 from qkv.cli.options import read_options
-from qkv.cli.picture_files import check_picture_path
 from qkv.cli.threads import use_threads
 from qkv.families.dalle.options import DEFAULTS, ONE, DrawingOptions, SheetOptions
 from qkv.flags import Flag, Positional
@@ -34,7 +33,9 @@ def main(arguments: list[str]) -> None:
         prog="qkv draw",
         description='Draw a caption, for example\n  qkv draw runs/scenes "a red circle above a blue square" -o out.png',
     )
-    check_picture_path("--output", command.output)
+    from qkv.families.dalle.sheet import check_picture_path
+
+    check_picture_path(command.output, overwrite=command.sheet.overwrite)
     command.sheet.check(command.how)
     from qkv.cli.texts import check_text
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from qkv.cli.options import check_output, read_options
+from qkv.cli.options import read_options
 from qkv.cli.threads import use_threads
 from qkv.errors import QkvError
 from qkv.families.gpt.options import DEFAULTS, GenerationOptions
@@ -30,6 +31,8 @@ class Generate:
     options: Annotated[GenerationOptions, Flag(name="")] = DEFAULTS
     output: OutputFile = None
     """File for music, .mid."""
+    overwrite: bool = False
+    """Replace the file if it exists."""
     json: bool = False
     """Print one JSON document at the end: the prompt and its continuation, or the file of the music."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
@@ -62,16 +65,16 @@ def open_model(command: Generate) -> LanguageModel:
 def write(generator: LanguageModel, command: Generate, generation: GenerationOptions) -> None:
     if command.output is not None:
         raise QkvError("--output is for music. This model writes text to standard output.")
-    from qkv.progress.terminal import err, say
-
-    def on_slide() -> None:
-        if err.is_terminal and sys.stdout.isatty():
-            say()  # end the line that the text is on
+    slides: list[bool] = []
+    prompt = prompt_of(command)
+    stream = generator.stream(prompt, generation, lambda: slides.append(True))
+    print_text(prompt, stream, as_json=command.json)
+    if slides:  # after the text, whose lines it would interrupt
         warn_about_sliding(generator)
 
-    prompt = prompt_of(command)
-    stream = generator.stream(prompt, generation, on_slide)
-    if command.json:
+
+def print_text(prompt: str, stream: Iterator[str], *, as_json: bool) -> None:
+    if as_json:
         from qkv.cli.reports import print_json
 
         print_json({"prompt": prompt, "continuation": "".join(stream)})
@@ -99,6 +102,7 @@ def prompt_of(command: Generate) -> str:
 
 
 def compose(generator: LanguageModel, command: Generate, generation: GenerationOptions) -> None:
+    from qkv.checkpoint.outputs import check_new_file
     from qkv.data.chorales import PER_BEAT, read_midi
     from qkv.progress.terminal import count_progress, say
 
@@ -106,11 +110,13 @@ def compose(generator: LanguageModel, command: Generate, generation: GenerationO
         raise QkvError("this model composes music: give --output NAME.mid.")
     if command.options.stop:
         raise QkvError("--stop is for text: leave it out for music.")
-    check_output("--output", command.output)
+    check_new_file("output", command.output, overwrite=command.overwrite)
     beginning = read_midi(Path(command.prompt), say) if command.prompt else []
     with count_progress("composing", command.options.max_new_tokens) as done:
         slides = partial(warn_about_sliding, generator)
-        chorale = generator.compose(beginning, generation, slides, done, output=command.output)
+        chorale = generator.compose(
+            beginning, generation, slides, done, output=command.output, overwrite=command.overwrite
+        )
     if command.json:
         from qkv.cli.reports import print_json
 
@@ -123,6 +129,6 @@ def warn_about_sliding(generator: LanguageModel) -> None:
 
     context = generator.config.max_length
     warn(
-        f"the text is longer than the model's context of {context:,} tokens: from here on the model sees only the last "
+        f"the text is longer than the model's context of {context:,} tokens: after them the model saw only the last "
         f"{context // 2:,} to {context:,} tokens."
     )

@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> None:
         Demo,
         arguments,
         prog="qkv demo",
-        description="Train a translator between two built-in languages in two to three minutes on two cores, and show what it has learned.",
+        description="Train a translator between two built-in languages in about three minutes on two cores, and show what it has learned.",
     )
     if under_torchrun():
         raise QkvError("the demo runs on one machine: start it without torchrun.")

@@ -186,7 +186,7 @@ def test_the_longest_caption_may_be_held_out(tmp_path: Path, capsys: Output) -> 
         (["draw", "MODEL", "a ring", "-o", "nowhere/a.png"], "there is no folder nowhere"),
         (
             ["draw", "MODEL", "a ring", "-o", "folder.png"],
-            "folder.png is a folder: give --output a file name",
+            "--output folder.png is a folder: give a file name",
         ),
         (
             ["draw", "MODEL", "a ring", "-o", "a.png", "--guidance", "inf"],

@@ -254,8 +254,8 @@ def test_a_mistake_in_composing_is_one_error_message(music: Path, tmp_path: Path
         ([tmp_path / "bad.mid", *out], "not a valid MIDI file"),
         ([tmp_path / "none.mid", *out], "there is no file"),
         (["--stop", "x", *out], "--stop is for text"),
-        (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "in a folder that exists"),
-        (["--max-new-tokens", "1000000", "-o", tmp_path], "in a folder that exists"),
+        (["--max-new-tokens", "1000000", "-o", tmp_path / "none" / "a.mid"], "there is no folder"),
+        (["--max-new-tokens", "1000000", "-o", tmp_path], "is a folder: give a file name"),
     ):
         code = code_of("generate", music, *options)
         shown = capsys.readouterr()

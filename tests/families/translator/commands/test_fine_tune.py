@@ -82,7 +82,7 @@ def test_a_model_of_another_kind_is_named_with_the_commands_that_accept_it(
     code = code_of(*asked(tmp_path / "gpt", files, "--out", str(files / "out")))
     shown = capsys.readouterr()
     wanted = (
-        "kind 'gpt'. It is for `qkv generate` or `qkv evaluate` or `qkv train gpt --fine-tune`, "
+        "kind 'gpt'. It is for `qkv generate`, `qkv evaluate` or `qkv train gpt --fine-tune`, "
         "not for `qkv train translator --fine-tune`."
     )
     assert wanted in refused(shown.err, shown.out, code)

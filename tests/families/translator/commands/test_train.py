@@ -32,7 +32,6 @@ TRAINING_MISTAKES = {
     "heads that do not divide": (["--heads", "3"], "--width must be a multiple of heads"),
     "a file above --out": (["--out", "a.en/out"], "a.en is a file, not a folder: give another --output."),
     "one file for both sides": (["--target", "./a.en"], "--source and --target are the same file"),
-    "a model that is not there": (["--fine-tune", "no-model", "--source", "no-file"], "there is no folder no-model"),
     "a file as --out": (["--out", "a.en"], "a.en is a file, not a folder: give another --output."),
 }  # fmt: skip
 
@@ -65,6 +64,16 @@ def test_a_mistake_in_training_is_one_error_message_and_nothing_is_written(
     shown = capsys.readouterr()
     assert sentence in refused(shown.err, shown.out, code)
     assert content(files) == before
+
+
+def test_a_missing_model_is_reported_before_the_data_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = ["--source", "no-file.en", "--target", "no-file.de"]
+    assert code_of("train", "translator", "--fine-tune", "no-model", *files, "--out", "out") == 3
+    assert "there is no folder no-model" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_training_without_files_asks_for_them(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,7 +239,7 @@ def test_a_resumed_run_keeps_its_defaults_but_may_change_processes(files: Path) 
     left_to_it = ["--processes", "0", "--precision", "auto"]
     assert code_of(*training(files, "--steps", "3", *left_to_it)) == 0
     assert code_of(*training(files, "--steps", "3", *left_to_it, "--resume")) == 0
-    assert code_of(*training(files, "--steps", "3", "--processes", "2", "--resume")) == 0
+    assert code_of(*training(files, "--steps", "4", "--processes", "2", "--resume")) == 0
     assert read_json(files / "out" / "report.json")["made_with"]["processes"] == 2
 
 

@@ -32,7 +32,7 @@ def test_few_pairs_duplicates_and_a_time_limit_give_advice(
     before, short, after = (line for line in error.splitlines() if line.startswith("advice: "))
     assert "108 sentence pairs are few" in before
     assert "the time limit ended training while the validation loss was still falling" in short
-    assert "too few to learn from" in after
+    assert "epochs are too few to judge the data" in after
     assert read_json(files / "out" / "report.json")["data"]["duplicates"] == 54
 
 

@@ -280,8 +280,8 @@ def test_every_compute_type_translates(compute: str, model: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--top-p", "0.5"], "can only be used with sampling"),
-        (["--seed", "1"], "can only be used with sampling"),
+        (["--top-p", "0.5"], "can only be used with --sample"),
+        (["--seed", "1"], "can only be used with --sample"),
         (["--sample", "--top-p", "2"], "top-p must be in"),
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "has no calibrated confidence"),
