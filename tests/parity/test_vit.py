@@ -7,10 +7,18 @@ import torch
 from transformers import ViTConfig, ViTForImageClassification
 
 from qkv.errors import QkvError
-from qkv.families.vit.hub import vit_config, vit_weights
+from qkv.families.vit.hub import own_name, reshape, vit_config
 from qkv.families.vit.model import Vit
+from qkv.hub.naming import check_weights, rename_weights
 
 B, H, K, F, DEPTH, CHANNELS, PATCH, SIDE, CLASSES = 2, 3, 4, 17, 2, 5, 4, 12, 7
+
+
+def vit_weights(weights: dict[str, torch.Tensor], model: Vit, where: str) -> dict[str, torch.Tensor]:
+    """The weights under our names, checked against the model."""
+    renamed = rename_weights({name: reshape(name, each) for name, each in weights.items()}, own_name, where)
+    check_weights(model.state_dict(), renamed, where)
+    return dict(renamed)
 
 
 @cache
