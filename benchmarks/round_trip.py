@@ -92,7 +92,7 @@ def by_transformers(ours: Any, folder: Path, sources: Sequence[str]) -> list[str
     tokens: Any = AutoTokenizer.from_pretrained(folder)
     model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     limits = requests_for(ours, sources)[1]
-    cut_to = {"truncation": True, "max_length": ours.limit + 1}  # with the end mark
+    cut_to = {"truncation": True, "max_length": ours._pipeline.limit + 1}  # with the end mark
     said: list[str] = []
     with torch.inference_mode():
         for start in range(0, len(sources), AT_ONCE):

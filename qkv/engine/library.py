@@ -20,7 +20,7 @@ from qkv.engine.compiling import (
     system_and_machine,
     this_platform,
 )
-from qkv.errors import QkvError
+from qkv.errors import InputError
 
 LOG = logging.getLogger(__name__)
 FOR_THIS_PROCESSOR = ("-march=native", "-mcpu=native", None)  # the first that the compiler accepts
@@ -187,7 +187,7 @@ def prebuilt(level: str | None) -> ctypes.CDLL | None:
 
 def use_level(loaded: ctypes.CDLL, level: str | None) -> None:
     if level is not None and not loaded.qkv_use_level(level.encode()):
-        raise QkvError(f"{LEVEL}: '{level}' is not one of {', '.join(levels_of(loaded))}.")
+        raise InputError(f"{LEVEL}: '{level}' is not one of {', '.join(levels_of(loaded))}.")
 
 
 def levels_of(loaded: ctypes.CDLL) -> list[str]:
@@ -202,7 +202,7 @@ def compiled(level: str | None) -> ctypes.CDLL:
     """A library for this processor alone, from the cache or built now."""
     known = LEVELS.get(this_platform().family, {})
     if level is not None and level not in known:
-        raise QkvError(f"{LEVEL}: '{level}' is not one of {', '.join(known)}.")
+        raise InputError(f"{LEVEL}: '{level}' is not one of {', '.join(known)}.")
     try:
         folder = cache_folder()
     except RuntimeError:  # the user has no home, as in some containers
