@@ -168,7 +168,7 @@ class TranslationComparison:
 
     @property
     def bleu(self) -> Difference:
-        """The difference in BLEU: `difference`, `p_value`, and `clear` if it is hardly chance."""
+        """The difference in BLEU: `difference`, `p_value`, and `clear` if it is unlikely to be chance."""
         return self.against.differences["bleu"]
 
     @property
