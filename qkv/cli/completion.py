@@ -100,14 +100,21 @@ def options_of(words: list[str]) -> list[Option]:
         Option(names=("--help-all",), values="none", summary="Show all options."),
     ]
     return [
-        *(
-            Option(
-                names=(field.flag, *field.aliases), values=values_of(field), summary=first_sentence(field.doc)
-            )
-            for field in shown
-        ),
+        *(option for field in shown for option in options_for(field)),
         *helps,
     ]
+
+
+def options_for(field: OptionField) -> list[Option]:
+    """One option, or two for a switch that is on by default: the summary says what it does when it is on."""
+    summary = first_sentence(field.doc)
+    if field.is_switch and field.default is True:
+        on, off = field.switch(on=True), field.switch(on=False)
+        return [
+            Option(names=(on, *field.aliases), values="none", summary=summary),
+            Option(names=(off,), values="none", summary=f"Turn off {on}"),
+        ]
+    return [Option(names=(field.flag, *field.aliases), values=values_of(field), summary=summary)]
 
 
 def values_of(field: OptionField) -> Values:

@@ -42,10 +42,17 @@ class OptionField:
 
     @property
     def flag(self) -> str:
-        """As the help shows it; of a switch, the flag that changes its default."""
+        """As messages name it; of a switch, the flag that changes its default."""
         if self.positional:
             return self.metavar
         return self.switch(on=self.default is not True) if self.is_switch else f"--{self.name}"
+
+    @property
+    def help_flag(self) -> str:
+        """As the help shows it: both flags of a switch that is on by default, because the text says what it does when on."""
+        if self.is_switch and self.default is True:
+            return f"{self.switch(on=True)} / {self.switch(on=False)}"
+        return self.flag
 
     @property
     def names(self) -> tuple[str, ...]:

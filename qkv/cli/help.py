@@ -73,7 +73,7 @@ def row(field: OptionField, width: int) -> str:
     left = (
         field.metavar
         if field.positional
-        else " ".join([", ".join([field.flag, *field.aliases]), field.metavar]).rstrip()
+        else " ".join([", ".join([field.help_flag, *field.aliases]), field.metavar]).rstrip()
     )
     right = textwrap.wrap(f"{field.doc} {format_default(field)}".strip(), width - MARGIN - 2)
     indent = "\n" + " " * (MARGIN + 2)

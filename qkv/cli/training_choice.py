@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qkv.api.resuming import inputs_of_run
-from qkv.cli.fields import names_in, option_fields
+from qkv.cli.fields import OptionField, names_in, option_fields
 from qkv.cli.help import wants_help
 from qkv.cli.resuming import can_resume
 from qkv.cli.training_options import fields_of, flag_of, option_value, output_in
@@ -30,9 +30,9 @@ def input_names(arguments: list[str]) -> set[str]:
 
 def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments: list[str]) -> None:
     """Explain an option of another trainable with the same name, and an empty list of files."""
-    own = {name: field for field in fields_of(trainable) for name in (field.flag, *field.aliases)}
+    own = {name: field for field in fields_of(trainable) for name in field.names}
     for name in sorted(names_in(arguments) - set(own)):
-        homes = [other for other in siblings if name in {field.flag for field in fields_of(other)}]
+        homes = [other for other in siblings if name in all_names(fields_of(other))]
         if homes and can_resume(arguments):
             raise QkvError(f"the run in {output_in(arguments)} was started without {name}: leave it out.")
         if homes:
@@ -40,6 +40,10 @@ def check_options(trainable: Trainable, siblings: Sequence[Trainable], arguments
     for name in names_in(arguments) & set(own):
         if own[name].takes_many and (option_value(arguments, name) or "--").startswith("--"):
             raise QkvError(f"{name} needs at least one file.")
+
+
+def all_names(fields: Sequence[OptionField]) -> set[str]:
+    return {name for field in fields for name in field.names}
 
 
 def explain_misfit(name: str, trainable: Trainable, homes: Sequence[Trainable], given: set[str]) -> str:

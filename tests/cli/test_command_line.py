@@ -37,12 +37,12 @@ OPTIONS = {
     "train bert": RUN
     + """
         --text --valid-text --vocab-size --depth --width --heads --dropout --max-length --cased
-        --no-next-sentence --ffn-width --attention-dropout --activation --norm --mask-share
+        --next-sentence --ffn-width --attention-dropout --activation --norm --mask-share
         --mask-token-share --random-token-share --whole-word-masking --valid-size""",
     "train vit": RUN
     + """
         --images --scenes --size --colours --depth --width --heads --dropout --valid-size --crop --flip
-        --operations --magnitude --no-augment-colours --erase --ffn-width --attention-dropout
+        --operations --magnitude --augment-colours --erase --ffn-width --attention-dropout
         --activation --label-smoothing --patch""",
     "train codebook": RUN
     + """
@@ -67,7 +67,7 @@ OPTIONS = {
     "clean": """
         --pairs --source --target --output --report --overwrite --held-out --source-language --target-language
         --processes --max-length --max-ratio --language-confidence --min-alignment --min-length
-        --max-words --min-letters --min-script --markup --max-copied --max-numbers --no-duplicates
+        --max-words --min-letters --min-script --markup --max-copied --max-numbers --duplicates
         --near-duplicates --json""",
     "fill": f"{RUNNING} --top-k --json",
     "embed": f"{RUNNING} --input --output --overwrite --pooling --raw --json",
@@ -99,15 +99,15 @@ MORE_OPTIONS = {
     "train gpt --fine-tune --labels": RUN
     + """
         --fine-tune --labels --valid-labels --columns --epochs --dropout --auxiliary-weight --form
-        --no-pretrained --valid-size""",
+        --pretrained --valid-size""",
     "train bert --fine-tune": RUN
     + """
         --fine-tune --labels --valid-labels --columns --valid-columns --epochs --dropout --task
-        --no-pretrained --valid-size""",
+        --pretrained --valid-size""",
     "train vit --fine-tune": RUN
     + """
         --images --scenes --fine-tune --fit --epochs --dropout --label-smoothing --valid-size --crop
-        --flip --operations --magnitude --no-augment-colours --erase""",
+        --flip --operations --magnitude --augment-colours --erase""",
     "evaluate --text": f"{RUNNING} --text --music --part --json",
     "evaluate --images": f"""
         {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --overwrite --json

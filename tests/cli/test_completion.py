@@ -24,6 +24,8 @@ QUESTIONS = {
     ("qkv", "translate", "M", "--compute-type", "f"): {"float32"},
     ("qkv", "evaluate", "M", "--im"): {"--images"},
     ("qkv", "completion", "z"): {"zsh"},
+    ("qkv", "clean", "--dup"): {"--duplicates"},
+    ("qkv", "clean", "--no-"): {"--no-duplicates"},
     ("qkv", "help", "conv"): {"conventions"},
     ("qkv", "translate", "a"): {"a file", "a-folder"},
     ("qkv", "translate", "--input", "a"): {"a file", "a-folder"},

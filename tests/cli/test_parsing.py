@@ -26,7 +26,9 @@ class Command:
     files: tuple[Path, ...] = ()
     avoid: Repeated[tuple[str, ...]] = ()
     loud: bool = False
+    """Print more."""
     checks: bool = True
+    """Check the files."""
     output: Annotated[str, Flag(aliases=["-o"])] = ""
 
 
@@ -51,6 +53,17 @@ def test_every_type_of_option_is_read() -> None:
         checks=False,
         output="out",
     )
+
+
+def test_the_help_shows_both_flags_of_a_switch_that_is_on_by_default(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its text says what the switch does when it is on: `--no-checks  Check the files.` would read as its opposite."""
+    with pytest.raises(SystemExit):
+        read("--help-all")
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "--checks / --no-checks Check the files. [default: on]" in lines
+    assert "--loud Print more." in lines
 
 
 def test_what_is_not_given_keeps_its_default() -> None:
