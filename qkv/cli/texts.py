@@ -2,6 +2,7 @@
 
 import os
 import select
+import sys
 from collections.abc import Iterator
 
 from qkv.data.lines import decode_line
@@ -21,6 +22,7 @@ def check_text(text: str) -> None:
 
 def standard_input() -> Iterator[list[str]]:
     """Lines as they arrive: many at a time from a file, one by one from a user or a slow pipe."""
+    show_how_to_end()
     rest, number, ended = b"", 0, False
     while not ended:
         block = os.read(0, 1 << 16)
@@ -35,6 +37,15 @@ def standard_input() -> Iterator[list[str]]:
             chunk = lines[start : start + LINES_AT_ONCE]
             yield [decode_line(line, number + index, "standard input") for index, line in enumerate(chunk, 1)]
             number += len(chunk)
+
+
+def show_how_to_end() -> None:
+    """A command that reads from a terminal would otherwise seem to hang."""
+    if os.isatty(0):
+        from qkv.progress.terminal import say
+
+        end = "Ctrl-Z and Enter" if sys.platform == "win32" else "Ctrl-D"
+        say(f"Type text and press Enter. On an empty line, press {end} to finish.")
 
 
 def has_more_input() -> bool:

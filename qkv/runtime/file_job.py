@@ -39,13 +39,13 @@ class Progress:
 class FileJob:
     """While a job runs, OUTPUT.part holds the lines so far and OUTPUT.job the progress."""
 
-    def __init__(self, source: Path, output: Path, identity: dict[str, Any]):
-        self.source, self.output = source, output
+    def __init__(self, source: Path, output: Path, identity: dict[str, Any], *, overwrite: bool = False):
+        self.source, self.output, self.overwrite = source, output, overwrite
         if not source.is_file():
             raise DataError(
                 f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
             )
-        check_new_file("output", output, inputs=[source])
+        check_new_file("output", output, overwrite=overwrite, inputs=[source])
         self.part, self.note = (output.with_name(f"{output.name}.{end}") for end in ("part", "job"))
         digest, self.lines = hashlib.sha256(), 0
         with open(source, "rb") as file:
@@ -101,12 +101,12 @@ class FileJob:
 
     def finish(self) -> None:
         """Rename the part to the output. If that fails, the part and the note stay, so nothing is lost."""
-        if os.path.lexists(self.output):
+        if self.output.is_dir() or (os.path.lexists(self.output) and not self.overwrite):
             raise QkvError(
                 f"{self.output} was created by another program while this job ran, and was not replaced. The complete "
                 f"result is in {self.part}: move {self.output} away and run the same command again."
             )
-        os.rename(self.part, self.output)
+        os.replace(self.part, self.output)
         self.note.unlink(missing_ok=True)
         sync_folder(self.output.parent)
 

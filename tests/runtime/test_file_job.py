@@ -136,11 +136,12 @@ def test_a_job_with_other_options_is_not_resumed(
     [
         (["--input", "none.txt", "--output", "out"], "there is no file"),
         (["--input", "none.txt"], "cannot be read"),
-        (["--input", "in.txt", "--output", "there"], "already exists"),
         (["--input", "in.txt", "--output", "."], "--output . is a folder"),
         (["--input", "in.txt", "--output", "./in.txt"], "--output would overwrite the input"),
         (["--input", "in.txt", "--output", "/dev/null"], "/dev/null is not a regular file"),
         (["--input", "in.txt", "--output", "no/folder/out"], "there is no folder"),
+        (["--input", "in.txt", "--output", "there"], "there already exists: .* or add --overwrite"),
+        (["--input", "in.txt", "--output", "./in.txt", "--overwrite"], "--output would overwrite the input"),
         (["--output", "out"], "--output needs --input"),
         (["one", "--input", "in.txt"], "either texts or --input"),
         (["--input", "latin1.txt", "--output", "out"], "line 2 of .*latin1.txt is not UTF-8"),
@@ -165,6 +166,15 @@ def test_wrong_files_are_rejected(
     shown = capsys.readouterr()
     assert re.search(sentence, refused(shown.err, shown.out, code))
     assert (tmp_path / "there").read_text() == "kept"
+
+
+def test_an_output_file_is_replaced_only_with_overwrite(model: Path, source: Path, tmp_path: Path) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    out.write_text("of an earlier run")
+    assert code_of("translate", model, "--input", source, "--output", whole) == 0
+    assert code_of("translate", model, "--input", source, "--output", out, "--overwrite") == 0
+    assert out.read_bytes() == whole.read_bytes()
+    assert not list(tmp_path.glob("out.*"))
 
 
 def test_two_processes_cannot_run_the_same_job(

@@ -308,6 +308,7 @@ class Translator(Model):
         output: str | Path,
         options: TranslationOptions = DEFAULTS,
         *,
+        overwrite: bool = False,
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
         **keywords: Any,
@@ -318,8 +319,9 @@ class Translator(Model):
 
         Args:
             input: The file to translate, in UTF-8.
-            output: The file for the translations. It must not exist.
+            output: The file for the translations.
             options: Options as an object. Keywords replace its fields.
+            overwrite: Replace the output file if it exists.
             ensemble: Other models with the same vocabulary, open or as folders.
             progress: Show a progress bar on standard error.
 
@@ -335,6 +337,7 @@ class Translator(Model):
             Path(input),
             Path(output),
             LineTranslation(options=decoding, confidence=confidence, form=form),
+            overwrite=overwrite,
             ensemble=ensemble,
             progress=progress,
         )
@@ -345,6 +348,7 @@ class Translator(Model):
         output: Path,
         lines: LineTranslation,
         *,
+        overwrite: bool = False,
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
@@ -353,7 +357,7 @@ class Translator(Model):
         self._check_confidence(lines.confidence)
         model = self._together_with(ensemble)
         pipeline = model._pipeline
-        FileJob(source, output, model._identity(lines)).run(
+        FileJob(source, output, model._identity(lines), overwrite=overwrite).run(
             lambda first, part, done: lines.records(pipeline, part, done, first), progress=progress
         )
 

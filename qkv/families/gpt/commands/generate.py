@@ -90,13 +90,14 @@ def print_text(prompt: str, stream: Iterator[str], *, as_json: bool) -> None:
 
 
 def prompt_of(command: Generate) -> str:
-    from qkv.cli.texts import check_text
+    from qkv.cli.texts import check_text, show_how_to_end
     from qkv.data.documents import normalize_line_ends
     from qkv.data.lines import decode_line
 
     if command.prompt != "-":
         check_text(command.prompt)
         return normalize_line_ends(command.prompt)
+    show_how_to_end()
     lines = sys.stdin.buffer.read().split(b"\n")
     return "\n".join(decode_line(line, number, "standard input") for number, line in enumerate(lines, 1))
 

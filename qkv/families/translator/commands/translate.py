@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.product import Translator
 
 COMMON = {
-    "input", "output", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
+    "input", "output", "overwrite", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
     "alignments", "json", "min-confidence", "threads", "compute-type",
 }  # fmt: skip
 
@@ -65,6 +65,8 @@ class Translate:
     """File to translate, line by line."""
     output: OptionalOutput = None
     """File for the translations of --input. If the job is interrupted, the same command resumes it."""
+    overwrite: bool = False
+    """Replace the output file if it exists."""
     options: Annotated[TranslationOptions, Flag(name=""), REPEATED] = DEFAULTS
     form: Annotated[LineOptions, Flag(name="")] = PLAIN_LINES
     confidence: Annotated[ConfidenceOptions, Flag(name="")] = ANY_CONFIDENCE
@@ -85,7 +87,7 @@ def main(arguments: list[str]) -> None:
     translator = open_model(command)
     lines = line_translation(command)
     if command.output is not None and command.input is not None:
-        translator._translate_file(command.input, command.output, lines)
+        translator._translate_file(command.input, command.output, lines, overwrite=command.overwrite)
         return
     translator._check_confidence(command.confidence)
     print_translations(command, translator, lines)
