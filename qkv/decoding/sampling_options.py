@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+Rule = tuple[str, str, bool]
+"""The name of an option, what it must be, and whether it is."""
 COLDEST, HOTTEST = 1e-6, 1e6  # beyond these, scores divided by the temperature overflow in float32
 
 
@@ -24,12 +26,20 @@ class Sampling:
                 raise ValueError(f"{name} {must}")
 
 
-def sampling_rules(temperature: float, top_k: int, top_p: float, min_p: float) -> list[tuple[str, str, bool]]:
-    """The name of each option, what it must be, and whether it is. NaN breaks every rule."""
-    warm = f"must be between {COLDEST:.6f} and {HOTTEST:,.0f}" if temperature > 0 else "must be above 0"
+def sampling_rules(temperature: float, top_k: int, top_p: float, min_p: float) -> list[Rule]:
+    """NaN breaks every rule."""
     return [
-        ("temperature", warm, COLDEST <= temperature <= HOTTEST),
+        temperature_rule(temperature),
         ("top_k", "must not be negative", top_k >= 0),
-        ("top_p", "must be in (0, 1]", 0 < top_p <= 1),
+        top_p_rule(top_p),
         ("min_p", "must be in [0, 1]", 0 <= min_p <= 1),
     ]
+
+
+def temperature_rule(temperature: float) -> Rule:
+    warm = f"must be between {COLDEST:.6f} and {HOTTEST:,.0f}" if temperature > 0 else "must be above 0"
+    return "temperature", warm, COLDEST <= temperature <= HOTTEST
+
+
+def top_p_rule(top_p: float) -> Rule:
+    return "top_p", "must be in (0, 1]", 0 < top_p <= 1

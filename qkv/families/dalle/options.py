@@ -6,10 +6,10 @@ The fields are the flags of `qkv draw` and the keyword arguments of `ImageGenera
 from dataclasses import dataclass
 from typing import Literal
 
+from qkv.decoding.sampling_options import temperature_rule, top_p_rule
 from qkv.errors import Rule, check_rules
 
 Ranking = Literal["likelihood", "contrast"]
-COOLEST, HOTTEST = 0.01, 100.0  # temperatures; beyond these, sampling is greedy or uniform
 STRONGEST = 100.0  # guidance
 LARGEST_SCALE = 64
 
@@ -74,10 +74,9 @@ class SheetOptions:
 
 def drawing_rules(temperature: float | None, top_p: float | None, guidance: float | None) -> list[Rule]:
     """None is valid; NaN breaks every rule."""
-    warm = temperature is None or COOLEST <= temperature <= HOTTEST
     return [
-        ("temperature", f"must be from {COOLEST} to {HOTTEST:g}", warm),
-        ("top_p", "must be in (0, 1]", top_p is None or 0 < top_p <= 1),
+        *([] if temperature is None else [temperature_rule(temperature)]),
+        *([] if top_p is None else [top_p_rule(top_p)]),
         ("guidance", f"must be from 0 to {STRONGEST:g}", guidance is None or 0 <= guidance <= STRONGEST),
     ]
 
