@@ -7,8 +7,12 @@ QkvError
   ModelError           a model: damaged, of another family, or not compatible
   OptionError          options with values that cannot work; also a ValueError
   MissingExtraError    a package that is not installed; also an ImportError
+
+A message that names an option writes it in braces, as in "must be a multiple of {heads}". Python shows the name, and the
+command line the flag.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
@@ -23,6 +27,10 @@ class QkvError(Exception):
         ...     print(type(error).__name__)
         ModelError
     """
+
+    def with_flags(self) -> str:
+        """The message as the command line shows it, with flags for names of options."""
+        return str(self)
 
 
 class InputError(QkvError, ValueError):
@@ -89,11 +97,15 @@ class OptionError(QkvError, ValueError):
     def __init__(self, *faults: tuple[str, str]):
         """Each fault is a pair: comma-separated names of options, and what they must be."""
         self.faults = faults
-        super().__init__("; ".join(f"{names} {fault}" for names, fault in faults) + ".")
+        super().__init__(self._written(str))
 
     def with_flags(self) -> str:
-        """The message with flags for names."""
-        return "; ".join(f"{as_flags(names)} {fault}" for names, fault in self.faults) + "."
+        return self._written(as_flags)
+
+    def _written(self, name_of: Callable[[str], str]) -> str:
+        return (
+            "; ".join(f"{name_of(names)} {with_names(fault, name_of)}" for names, fault in self.faults) + "."
+        )
 
 
 class MissingExtraError(QkvError, ImportError):
@@ -112,8 +124,12 @@ class MissingExtraError(QkvError, ImportError):
 
     def __init__(self, what: str, *, package: str, extra: str, otherwise: str = ""):
         remedy = f"Install qkv with its extra `{extra}`{otherwise and ', '}{otherwise}."
-        super().__init__(f"{what} needs {package}, which is not installed. {remedy}")
+        self.template = f"{what} needs {package}, which is not installed. {remedy}"
+        super().__init__(with_names(self.template, str))
         self.name, self.extra = package, extra
+
+    def with_flags(self) -> str:
+        return with_names(self.template, as_flags)
 
 
 Rule = tuple[str, str, bool]
@@ -124,6 +140,11 @@ def check_rules(rules: Iterable[Rule]) -> None:
     faults = [(names, fault) for names, fault, holds in rules if not holds]
     if faults:
         raise OptionError(*faults)
+
+
+def with_names(template: str, name_of: Callable[[str], str]) -> str:
+    """Replace each name in braces. Other braces stay: a message may quote what the user wrote."""
+    return re.sub(r"\{([a-z_]+)\}", lambda found: name_of(found[1]), template)
 
 
 def as_flags(names: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from qkv.errors import OptionError, QkvError, as_flags
+from qkv.errors import OptionError, QkvError
 
 T = TypeVar("T")
 POSITIONAL, REPEATED, DATA = "positional", "repeated", "data"
@@ -45,12 +45,9 @@ class OptionMessageError(OptionError):
     def __init__(self, template: str, **values: object):
         self.template, self.values = template, values
         self.faults = ()
-        QkvError.__init__(self, self.written(lambda name: f"`{name}`"))
+        QkvError.__init__(self, self._written(lambda name: f"`{name}`"))
 
-    def with_flags(self) -> str:
-        return self.written(as_flags)
-
-    def written(self, name_of: Callable[[str], str]) -> str:
+    def _written(self, name_of: Callable[[str], str]) -> str:
         return self.template.format_map(Names(self.values, name_of))
 
 

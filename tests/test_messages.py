@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import qkv
+from qkv.cli import all_commands, trainings
+from qkv.cli.option_tables import tables_of, union
+from qkv.errors import MissingExtraError, OptionError
 from qkv.families import FAMILIES
 
 PACKAGE = Path(qkv.__file__).parent
@@ -92,3 +95,42 @@ def test_every_exception_is_still_needed() -> None:
     for module, allowed in ALLOWED.items():
         texts = texts_in((PACKAGE / module).read_text(encoding="utf-8"))
         assert any(each in text for text in texts for each in allowed), module
+
+
+# Names of options ------------------------------------------------------------------------------------
+
+
+def test_a_name_in_braces_is_a_flag_on_the_command_line() -> None:
+    error = OptionError(("width", "must be a multiple of {heads}"), ("top_k, top_p", "must not be '{1}'"))
+    assert str(error) == "width must be a multiple of heads; top_k, top_p must not be '{1}'."
+    assert error.with_flags() == "--width must be a multiple of --heads; --top-k, --top-p must not be '{1}'."
+    missing = MissingExtraError("this", package="p", extra="e", otherwise="or give {min_length} 0")
+    assert str(missing).endswith("or give min_length 0.")
+    assert missing.with_flags().endswith("or give --min-length 0.")
+
+
+def option_names() -> set[str]:
+    """Those with an underscore: others are also words."""
+    tables = [*([name] for name in all_commands()), *(["train", name] for name in trainings())]
+    names = {field.path[-1] for words in tables for field in union(tables_of(words))}
+    return {name for name in names if "_" in name}
+
+
+# Messages about config.json, and about the formats of other libraries, name its keys.
+KEYS = ("config.json: max_length", "has an ffn_width of 4")
+
+
+def test_messages_write_names_of_options_in_braces() -> None:
+    found = []
+    plain = re.compile(rf"(?<![{{\w])({'|'.join(sorted(option_names()))})(?![\w}}])")
+    for module in MODULES:
+        for node in ast.walk(ast.parse((PACKAGE / module).read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+                continue
+            kind = ast.unparse(node.exc.func)
+            texts = texts_in(ast.unparse(node.exc)) if kind.endswith("Error") and hasattr(qkv, kind) else []
+            names = [
+                name for text in texts if not any(key in text for key in KEYS) for name in plain.findall(text)
+            ]
+            found += [f"{module}: {name}" for name in names]
+    assert found == []

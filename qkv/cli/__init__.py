@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 
 from qkv.cli.conventions import Conventions, names_options, split_conventions
 from qkv.environment import HELPER, missing_torch, under_torchrun
-from qkv.errors import DataError, ModelError, OptionError, ProcessEndedError, QkvError
+from qkv.errors import DataError, ModelError, ProcessEndedError, QkvError
 from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
 from qkv.families.shared_commands import SHARED
@@ -35,12 +35,10 @@ def run_or_exit(arguments: list[str]) -> None:
         if HELPER not in os.environ:  # under torchrun every process reports it: the first may be gone
             print_error(str(error))
         sys.exit(USAGE)
-    except OptionError as error:
-        sys.exit(fail(error.with_flags()))
     except (DataError, ModelError) as error:
-        sys.exit(fail(str(error), DATA))
+        sys.exit(fail(error.with_flags(), DATA))
     except QkvError as error:
-        sys.exit(fail(str(error)))
+        sys.exit(fail(error.with_flags()))
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

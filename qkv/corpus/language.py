@@ -47,7 +47,7 @@ def identifier(languages: tuple[str, ...] | None) -> Any:
             "the check of languages",
             package="py3langid",
             extra="corpus",
-            otherwise="or skip it with language_confidence 0",
+            otherwise="or skip it with {language_confidence} 0",
         ) from None
     found = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     found.set_languages(languages)

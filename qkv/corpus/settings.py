@@ -45,7 +45,7 @@ def check_clean(settings: CleanSettings) -> None:
             ("min_length", "must be at least 1", settings.min_length >= 1),
             (
                 "max_length",
-                "must not be less than the minimum length",
+                "must not be less than {min_length}",
                 settings.max_length >= settings.min_length,
             ),
             ("max_words", "must not be negative", settings.max_words >= 0),

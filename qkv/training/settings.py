@@ -63,7 +63,7 @@ class BlockSettings:
         sizes = (self.width, self.depth, self.heads, self.ffn_width)
         return [
             ("width, depth, heads, ffn_width", "must be at least 1", min(sizes) >= 1),
-            ("width", "must be a multiple of heads", self.heads < 1 or self.width % self.heads == 0),
+            ("width", "must be a multiple of {heads}", self.heads < 1 or self.width % self.heads == 0),
             share_below_one("dropout", self.dropout),
             share_below_one("attention_dropout", self.attention_dropout),
         ]

@@ -22,6 +22,7 @@ from qkv.errors import InputError, InputTypeError, ModelError
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.options import DEFAULTS, GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
+from qkv.flags import OptionMessageError
 from qkv.runtime.inputs import Column, Done, check_text, in_thread, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
@@ -284,7 +285,7 @@ class LanguageModel(Model):
         frames = notes.decode_frames(found)
         if output is not None:
             if not frames:
-                raise InputError("no note was generated: max_new_tokens must be at least 4.")
+                raise OptionMessageError("no note was generated: {max_new_tokens} must be at least 4.")
             write_midi(Path(output), frames)
         return frames
 

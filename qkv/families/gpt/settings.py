@@ -29,7 +29,7 @@ class GPTModelSettings(BlockSettings):
         even = self.heads < 1 or self.positions != "rotary" or self.width // self.heads % 2 == 0
         return [
             *super().rules(),
-            ("width", "divided by heads must be even with rotary positions", even),
+            ("width", "divided by {heads} must be even with rotary positions", even),
             ("max_length", "must be at least 8", self.max_length >= 8),
         ]
 

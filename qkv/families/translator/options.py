@@ -137,7 +137,7 @@ class ConfidenceOptions:
         check_rules(
             [
                 ("min_confidence", "must be in [0, 1]", least is None or 0 <= least <= 1),
-                ("withhold", "needs a minimum confidence", not self.withhold or least is not None),
+                ("withhold", "needs {min_confidence}", not self.withhold or least is not None),
             ]
         )
 

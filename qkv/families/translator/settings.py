@@ -56,7 +56,7 @@ class ModelSettings:
         sizes = (self.width, self.decoder_depth, self.heads, self.ffn_width)
         rules = [
             ("width, decoder_depth, heads, ffn_width", "must be at least 1", min(sizes) >= 1),
-            (divided, "must be a multiple of heads", getattr(self, divided) % some_heads == 0),
+            (divided, "must be a multiple of {heads}", getattr(self, divided) % some_heads == 0),
             share_below_one("dropout", self.dropout),
             share_below_one("attention_dropout", self.attention_dropout),
             share_below_one("label_smoothing", self.label_smoothing),
@@ -72,7 +72,7 @@ class ModelSettings:
         return [
             *rules,
             ("encoder_depth", "must not be negative", self.encoder_depth >= 0),
-            ("width", "divided by heads must be even with rotary positions", even),
+            ("width", "divided by {heads} must be even with rotary positions", even),
         ]
 
 

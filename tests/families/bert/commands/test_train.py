@@ -125,7 +125,7 @@ def test_a_bert_learns_numbers_for_pairs(
         ("One sentence alone.\n", "--no-next-sentence", "too few to hold some out"),
         ("", "", "is empty"),
         ("A b. C d.\n", "--mask-share 0", "--mask-share must be above 0"),
-        ("A b. C d.\n", "--heads 3", "--width must be a multiple of heads"),
+        ("A b. C d.\n", "--heads 3", "--width must be a multiple of --heads"),
         ("A b. C d.\n", "--recipe none", "there is no recipe 'none'"),
         ("A b. C d.\n", "--labels L", "--labels needs --fine-tune"),
     ],

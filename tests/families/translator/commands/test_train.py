@@ -29,7 +29,7 @@ TRAINING_MISTAKES = {
     "an unknown recipe": (["--recipe", "paper-bas"], "there is no recipe 'paper-bas'; did you mean paper-base?"),
     "no step": (["--steps", "0"], "--steps must be at least 1"),
     "never validating": (["--validate-every", "0"], "--validate-every must be at least 1"),
-    "heads that do not divide": (["--heads", "3"], "--width must be a multiple of heads"),
+    "heads that do not divide": (["--heads", "3"], "--width must be a multiple of --heads"),
     "a file above --out": (["--out", "a.en/out"], "a.en is a file, not a folder: give another --output."),
     "one file for both sides": (["--target", "./a.en"], "--source and --target are the same file"),
     "a file as --out": (["--out", "a.en"], "a.en is a file, not a folder: give another --output."),

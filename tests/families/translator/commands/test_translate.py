@@ -286,7 +286,7 @@ def test_every_compute_type_translates(compute: str, model: Path, capsys: pytest
         (["--sample", "--temperature", "0"], "temperature must be above 0"),
         (["--min-confidence", "0.5"], "has no calibrated confidence"),
         (["--min-confidence", "5"], "--min-confidence must be in [0, 1]"),
-        (["--withhold"], "--withhold needs a minimum confidence"),
+        (["--withhold"], "--withhold needs --min-confidence"),
         (["--protect", "names"], "--protect accepts"),
         (["--threads", "0"], "--threads must be from 1 to"),
         (["--num_hypotheses", "0"], "--num-hypotheses must be from 1 to"),
