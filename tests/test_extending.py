@@ -7,6 +7,8 @@ from pathlib import Path
 import forked
 import pytest
 
+from qkv.runtime.model import FOR_FAMILIES
+
 PAGE = (Path(__file__).parent.parent / "docs" / "extending.md").read_text(encoding="utf-8")
 
 
@@ -84,6 +86,13 @@ def test_a_package_that_does_not_work_is_left_out_with_one_warning(
     assert shown.stderr.count("claim ") == 1
     assert problem in shown.stderr
     assert "Traceback" not in shown.stderr
+
+
+def test_the_example_implements_only_public_names() -> None:
+    [code] = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    implemented = set(re.findall(r"def (\w+)", code)) - {"__init__"}
+    assert not [name for name in implemented if name.startswith("_")]
+    assert implemented >= FOR_FAMILIES
 
 
 def test_the_example_is_as_short_as_the_page_says() -> None:

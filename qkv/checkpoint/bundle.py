@@ -17,6 +17,7 @@ from typing import Any
 from qkv.checkpoint.arrays import StoredArrays, write_arrays
 from qkv.checkpoint.files import bytes_hash, file_hash, read_json, write_file, write_json
 from qkv.checkpoint.header import Shape
+from qkv.checkpoint.training_report import REPORT_FILE as REPORT_FILE
 from qkv.errors import DataError
 
 FORMAT = 2
@@ -24,7 +25,6 @@ READABLE = (1, 2)  # format 1 has other names for some settings; the config clas
 MODEL_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
 TOKENIZER_FILE = "tokenizer.json"
-REPORT_FILE = "report.json"
 HASHES = "sha256"  # key in the config for the hashes of other files
 
 

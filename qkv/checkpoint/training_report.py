@@ -6,6 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from qkv.checkpoint.files import write_file
+
+REPORT_FILE = "report.json"
+LOG_FILES = ("log.jsonl", "timing.jsonl")  # of a run, in its folder `training`
+REPORT_FILES = (
+    "README.md",
+    "seen.safetensors",
+    "learning-curve.png",
+    *(f"training/{name}" for name in LOG_FILES),
+    REPORT_FILE,
+)
+"""What is known of a training. The report is last: it shows that a bundle is complete."""
 WIDTH, HEIGHT, MARGIN = 480, 180, 36  # of the plot, in pixels
 CURVES = {"loss": "#8c8c8c", "validation_loss": "#1f77b4"}  # and their colours
 
@@ -34,7 +46,7 @@ class TrainingReport(Mapping[str, Any]):
         """The report of the model in a folder. What is missing there is empty."""
         folder = Path(folder)
         try:
-            facts = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+            facts = json.loads((folder / REPORT_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             facts = {}
         return cls(facts if isinstance(facts, dict) else {}, history_of(folder / "training"))
@@ -76,9 +88,19 @@ class TrainingReport(Mapping[str, Any]):
         return f"<table>{rows}</table>{learning_curve_svg(self.history)}"
 
 
+def copy_report(source: Path, folder: Path) -> None:
+    """Copy the report of a model, its card, the log of its training and the fingerprints of its data, if there are any."""
+    if not (source / REPORT_FILE).is_file() or source.resolve() == folder.resolve():
+        return
+    for name in REPORT_FILES:
+        if (source / name).is_file():
+            (folder / name).parent.mkdir(exist_ok=True)
+            write_file(folder / name, (source / name).read_bytes())
+
+
 def history_of(training: Path) -> list[dict[str, float]]:
     """The log and the timing of a run, line by line. Lines that cannot be read are left out."""
-    log, timing = (rows_of(training / name) for name in ("log.jsonl", "timing.jsonl"))
+    log, timing = (rows_of(training / name) for name in LOG_FILES)
     if len(log) == len(timing) and all(a["step"] == b["step"] for a, b in zip(log, timing, strict=True)):
         return [a | b for a, b in zip(log, timing, strict=True)]
     return log

@@ -41,7 +41,7 @@ class BundleKind:
 
     name: str
     product: str
-    """Reference to a class that derives from `qkv.Model`, with `_from_bundle(bundle, running, warn)`, `save(folder)` and `info()`."""
+    """Reference to a class that derives from `qkv.Model`, with `from_bundle(bundle, running, warn)`, `to_bundle(folder)` and `info()`."""
     commands: tuple[str, ...]
     """Commands that accept this kind, the most natural one first."""
     evaluate: str | None = None

@@ -29,7 +29,7 @@ def load(
     folder, running, began = Path(path), running.with_options(**options), time.perf_counter()
     with as_model_errors():
         bundle = load_bundle(folder)
-        product = resolve(find_kind(bundle.kind, folder).product)._from_bundle(bundle, running, warn)
+        product = resolve(find_kind(bundle.kind, folder).product).from_bundle(bundle, running, warn)
     if isinstance(product, Model):
         product._opened = Opened(folder, running)
     how = f"compute type {running.compute_type}, {running.thread_count} threads on {running.device}"

@@ -51,7 +51,7 @@ def import_model(
     proof = prove(mapping, product, published)
     report = report_of(published.config, product, origin, proof)
     with all_or_nothing(out) as temporary:
-        product.save(temporary)
+        product.to_bundle(temporary)
         save_report(temporary, report, card_of(report))
     return Imported(product=product, model_type=published.config["model_type"], proof=proof)
 

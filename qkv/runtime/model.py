@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from qkv.checkpoint.bundle import Bundle
-from qkv.checkpoint.training_report import TrainingReport
+from qkv.checkpoint.training_report import TrainingReport, copy_report
 from qkv.errors import QkvError
 from qkv.runtime.network import Network
 from qkv.runtime.running import Running, Warn, silent
@@ -25,6 +25,8 @@ class Opened:
 
 INTERNAL = {"_network", "_runner", "_defaults", "_others", "_form", "tokenizer", "codebook"}
 """Attributes of instances, which `close` removes."""
+FOR_FAMILIES = {"from_bundle", "to_bundle"}
+"""Public methods that families implement. Users call `load` and `save`."""
 VERBS = {
     verb
     for each in ("translate", "generate", "fill", "embed", "similar", "classify", "draw")
@@ -39,8 +41,9 @@ class Model:
     Open one with `qkv.load` or with `load` of its class. Threads can share it. `close()` frees its memory, and so does the
     end of a `with` block.
 
-    The rest of qkv uses an internal interface: `_from_bundle` opens a bundle, `_network` has the config and the weights,
-    `_runner` computes, `_defaults` are what the model was saved with, `_running` opens the same weights in another way.
+    A family of another package derives its model from this class, and implements `from_bundle`, `to_bundle` and `info`
+    (docs/extending.md). The rest of qkv uses an internal interface: `_network` has the config and the weights, `_runner`
+    computes, `_defaults` are what the model was saved with, `_running` opens the same weights in another way.
 
     Example:
         >>> with qkv.load("runs/en-de") as model:
@@ -84,12 +87,40 @@ class Model:
         return opened
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running, warn: Warn = silent) -> Self:
-        """Open a bundle of this kind. `warn` is called if the compiled engine is unavailable."""
+    def from_bundle(cls, bundle: Bundle, running: Running, warn: Warn = silent) -> Self:
+        """Open a bundle of this kind. Families implement it; users call `qkv.load`.
+
+        Args:
+            bundle: The config, the weights and the folder.
+            running: How to run the model: compute type, device, engine, threads.
+            warn: Called with a message for the user, for example if the compiled engine is unavailable.
+
+        Returns:
+            The model.
+
+        Example:
+            >>> from qkv.checkpoint.bundle import load_bundle
+            >>> model = qkv.LanguageModel.from_bundle(load_bundle(Path("runs/gpt")), qkv.Running())
+            >>> model.config == qkv.load("runs/gpt").config
+            True
+        """
+        raise NotImplementedError
+
+    def to_bundle(self, folder: Path) -> None:
+        """Write config, weights and tokenizer. Families implement it; users call `save`, which also writes the report.
+
+        Args:
+            folder: Where to. The folder is made if it does not exist.
+
+        Example:
+            >>> qkv.load("runs/gpt").to_bundle(Path("runs/bare"))
+            >>> sorted(path.name for path in Path("runs/bare").iterdir())
+            ['config.json', 'model.safetensors', 'tokenizer.json']
+        """
         raise NotImplementedError
 
     def save(self, folder: str | Path) -> None:
-        """Write the model as a bundle, which `qkv.load` opens.
+        """Write the model as a bundle, which `qkv.load` opens. The report of its training is saved with it.
 
         Args:
             folder: Where to. The folder is made if it does not exist.
@@ -99,7 +130,10 @@ class Model:
             >>> qkv.load("runs/copy")
             Translator(en → de, 290 tokens)
         """
-        raise NotImplementedError
+        folder = Path(folder)
+        self.to_bundle(folder)
+        if self._opened is not None:
+            copy_report(self._opened.folder, folder)
 
     def info(self) -> dict[str, str]:
         """What the model is, as `qkv info` shows it: kind, parameters, sizes.
@@ -191,7 +225,9 @@ class Model:
 
     def __dir__(self) -> list[str]:
         """Only what a user needs."""
-        return sorted(name for name in super().__dir__() if not name.startswith("_"))
+        return sorted(
+            name for name in super().__dir__() if not name.startswith("_") and name not in FOR_FAMILIES
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'closed' if '_closed' in vars(self) else self._summary()})"

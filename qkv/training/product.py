@@ -12,7 +12,7 @@ class Product(Protocol):
     @property
     def model(self) -> nn.Module: ...  # with `loss(batch)`
 
-    def save(self, folder: Path) -> None: ...  # as a bundle
+    def to_bundle(self, folder: Path) -> None: ...  # write it
 
 
 ProductType = TypeVar("ProductType", bound=Product)

@@ -133,7 +133,7 @@ def assemble(
         if spread_model.model is not model:
             model.load_state_dict(weights)
         if better:
-            product.save(out)
+            product.to_bundle(out)
 
     watching = task.wrap_watch(watch(product), product, out)
     return Run(spread_model, made.train, made.valid, plan, keep, watching, group), product

@@ -76,7 +76,7 @@ def choose_weights(run: Run, product: Product, out: Path) -> ChosenWeights:
             "space and resume the run. If files were lost, restore one from a copy."
         )
     model.load_state_dict(best)
-    product.save(out)
+    product.to_bundle(out)
     return chosen
 
 

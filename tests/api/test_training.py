@@ -377,6 +377,15 @@ def test_a_report_has_the_learning_curve(trained: tuple[Any, Path, Recorder]) ->
     assert report.to_dict()["training"]["steps"] == 6
 
 
+def test_a_saved_copy_keeps_the_report(trained: tuple[Any, Path, Recorder], tmp_path: Path) -> None:
+    model, *_ = trained
+    model.save(tmp_path / "copy")
+    copy = qkv.load(tmp_path / "copy")
+    assert copy.report.facts == model.report.facts != {}
+    assert copy.report.history == model.report.history != []
+    assert qkv.info(copy) == qkv.info(model)
+
+
 def test_a_report_of_a_model_without_a_run_is_empty(tmp_path: Path) -> None:
     report = qkv.TrainingReport.read(tmp_path)
     assert (dict(report), report.history, report._repr_html_()) == ({}, [], "<table></table>")

@@ -79,7 +79,7 @@ class TextClassifier(TextInputs):
         return "pairs" if self._defaults.pairs else "text"
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(BertClassifierConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(TextClassifierDefaults, config, f"{where}/config.json")
@@ -94,10 +94,10 @@ class TextClassifier(TextInputs):
         network = network_of(bundle, architecture, build_classifier)
         return cls(open_classifier(network, running, warn), tokenizer, defaults, network)
 
-    def save(self, folder: str | Path) -> None:
+    def to_bundle(self, folder: Path) -> None:
         config = {"model": to_dict(self.config), **to_dict(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(Path(folder), "bert-classifier", config, self._network.weights, files)
+        save_bundle(folder, "bert-classifier", config, self._network.weights, files)
 
     def info(self) -> dict[str, str]:
         return {

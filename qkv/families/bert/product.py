@@ -110,7 +110,7 @@ class Bert(Model):
         return f"{self.config.encoder.stack.sentence()}, {len(self.tokenizer):,} tokens"
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(BertConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(BertDefaults, config, f"{where}/config.json")
@@ -123,10 +123,10 @@ class Bert(Model):
         """The same model with its current weights on another engine, device or number format."""
         return Bert(open_bert(self._network, running, warn), self.tokenizer, self._defaults, self._network)
 
-    def save(self, folder: str | Path) -> None:
+    def to_bundle(self, folder: Path) -> None:
         config = {"model": to_dict(self.config), **to_dict(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(Path(folder), "bert", config, self._network.weights, files)
+        save_bundle(folder, "bert", config, self._network.weights, files)
 
     def info(self) -> dict[str, str]:
         config = self.config

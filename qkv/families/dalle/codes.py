@@ -49,14 +49,14 @@ class Codebook(Model):
         return f"{config.codes} codes, {config.side} × {config.side} pixels"
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         where = f"{bundle.folder}/config.json"
         config = from_dict(CodebookConfig, bundle.config.get("model"), where)
         network = network_of(bundle, config, build_codebook)
         return cls(open_codebook(network, running), network)
 
-    def save(self, folder: str | Path) -> None:
-        save_bundle(Path(folder), "codebook", {"model": to_dict(self.config)}, self._network.weights)
+    def to_bundle(self, folder: Path) -> None:
+        save_bundle(folder, "codebook", {"model": to_dict(self.config)}, self._network.weights)
 
     def info(self) -> dict[str, str]:
         config = self.config

@@ -143,12 +143,12 @@ class ImageGenerator(Model):
         return f"{side} × {side} pixels, {f'{len(words)} words' if words else 'any words'}"
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(DalleConfig, config.pop("model", None), f"{where}/{CONFIG_FILE}")
         defaults = from_dict(ImageGeneratorDefaults, config, f"{where}/{CONFIG_FILE}")
         tokenizer = Tokenizer.load(where / TOKENIZER_FILE)
-        codebook = Codebook._from_bundle(load_bundle(where / CODEBOOK), running, warn)
+        codebook = Codebook.from_bundle(load_bundle(where / CODEBOOK), running, warn)
         own = codebook.config
         if (len(tokenizer), own.codes, own.grid) != (
             architecture.vocab_size,
@@ -159,10 +159,9 @@ class ImageGenerator(Model):
         network = network_of(bundle, architecture, build_dalle)
         return cls(open_dalle(network, running), tokenizer, codebook, defaults, network)
 
-    def save(self, folder: str | Path) -> None:
-        folder = Path(folder)
+    def to_bundle(self, folder: Path) -> None:
         if not (folder / CODEBOOK / CONFIG_FILE).exists():
-            self.codebook.save(folder / CODEBOOK)
+            self.codebook.to_bundle(folder / CODEBOOK)
         config = {"model": to_dict(self.config), **to_dict(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "dalle", config, self._network.weights, files)

@@ -97,7 +97,7 @@ class GPTClassifier(TextInputs):
         return self._defaults.classes
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(TaskConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(ClassifierDefaults, config, f"{where}/config.json")
@@ -117,10 +117,10 @@ class GPTClassifier(TextInputs):
         runner = open_classifier(self._network, running, warn)
         return GPTClassifier(runner, self.tokenizer, self._defaults, self._network)
 
-    def save(self, folder: str | Path) -> None:
+    def to_bundle(self, folder: Path) -> None:
         config = {"model": to_dict(self.config), **to_dict(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(Path(folder), "gpt-classifier", config, self._network.weights, files)
+        save_bundle(folder, "gpt-classifier", config, self._network.weights, files)
 
     def info(self) -> dict[str, str]:
         return {

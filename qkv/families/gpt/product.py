@@ -99,7 +99,7 @@ class LanguageModel(Model):
         return f"{self._defaults.token_type}, vocabulary {config.vocab_size:,}, context {config.max_length:,}"
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         architecture = from_dict(GPTConfig, config.pop("model", None), f"{where}/config.json")
         defaults = from_dict(LanguageModelDefaults, config, f"{where}/config.json")
@@ -116,10 +116,10 @@ class LanguageModel(Model):
         facts = facts_of_gpt(self.config, self._defaults.token_type)
         return {"kind": "gpt, a language model", "parameters": f"{self._network.parameters:,}", **facts}
 
-    def save(self, folder: str | Path) -> None:
+    def to_bundle(self, folder: Path) -> None:
         config = {"model": to_dict(self.config), **to_dict(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(Path(folder), "gpt", config, self._network.weights, files)
+        save_bundle(folder, "gpt", config, self._network.weights, files)
 
     # Generating ------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Translator(Model):
         return f"{languages.source} → {languages.target}, {len(self.tokenizer):,} tokens"
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), bundle.folder
         kind, values = config.pop("architecture", "transformer"), config.pop("model", None)
         architecture = config_from(kind, values, f"{where}/config.json")
@@ -114,14 +114,14 @@ class Translator(Model):
             "decoding": f"beam {defaults.beam_size}, length penalty {defaults.length_penalty:g}",
         }
 
-    def save(self, folder: str | Path) -> None:
+    def to_bundle(self, folder: Path) -> None:
         config = {
             "architecture": self._network.config.architecture,
             "model": to_dict(self._network.config),
             **to_dict(self._defaults),
         }
         files = {TOKENIZER_FILE: self.tokenizer.text()}
-        save_bundle(Path(folder), "translator", config, self._network.weights, files)
+        save_bundle(folder, "translator", config, self._network.weights, files)
 
     # Translating --------------------------------------------------------------------------------------------
     # One overload for each kind of input (text, iterator, many texts), with and without details, for the best

@@ -144,7 +144,7 @@ def evaluate_run(
 
 def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) -> None:
     """Write the bundle, the report and the fingerprints of the training data."""
-    product.save(out)
+    product.to_bundle(out)
     write_seen(out, seen)
     save_report(out, report, model_card(report))
 

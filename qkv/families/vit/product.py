@@ -89,7 +89,7 @@ class ImageClassifier(Model):
         return self._defaults.classes
 
     @classmethod
-    def _from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
+    def from_bundle(cls, bundle: Bundle, running: Running = DEFAULT_RUNNING, warn: Warn = silent) -> Self:
         config, where = dict(bundle.config), f"{bundle.folder}/config.json"
         architecture = from_dict(VitConfig, config.pop("model", None), where)
         defaults = from_dict(ClassifierDefaults, config, where)
@@ -101,9 +101,9 @@ class ImageClassifier(Model):
         network = network_of(bundle, architecture, build_vit)
         return cls(open_vit(network, running), defaults, network=network)
 
-    def save(self, folder: str | Path) -> None:
+    def to_bundle(self, folder: Path) -> None:
         config = {"model": to_dict(self.config), **to_dict(self._defaults)}
-        save_bundle(Path(folder), "vit", config, self._network.weights)
+        save_bundle(folder, "vit", config, self._network.weights)
 
     def info(self) -> dict[str, str]:
         config = self.config
