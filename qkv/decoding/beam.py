@@ -115,7 +115,9 @@ def searched(
         sentences = [sentences[index] for index in going]
         rows, bounds, continuing = rows[keep], bounds[keep], continuing[keep]
         line = keep[:, None]
-        step.select((line * beams + origin[line, continuing]).reshape(-1))
+        origins = (line * beams + origin[line, continuing]).reshape(-1)
+        step.select(origins)
+        under.select(origins)
         paths, newest = grown.picked(line, continuing), token[line, continuing]
         paths.scores = live[keep]
     return [sentence.best for sentence in finished]

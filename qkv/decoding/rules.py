@@ -1,4 +1,4 @@
-"""Rules for the next id: each changes scores, given the ids generated so far, and keeps no state between steps."""
+"""Rules for the next id: each changes scores, given the ids generated so far. What is remembered between steps is in `Under`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ class Rule(Protocol):
 
 
 class Under:
-    """Scores under rules. The given ones stay as they are; the returned ones are overwritten by the next call."""
+    """Scores under rules, during one search. The given ones stay as they are; the next call overwrites the returned ones."""
 
     def __init__(self, rules: Iterable[Rule]):
-        self.rules = list(rules)
+        self.rules = [FollowedPhrases(rule) if isinstance(rule, Forbidden) else rule for rule in rules]
         self.space: Array | None = (
             None  # allocated once: new memory at every step takes longer than the rules
         )
@@ -45,6 +45,12 @@ class Under:
         for rule in acting:
             rule(changed, generated, rows)
         return changed
+
+    def select(self, order: Array) -> None:
+        """Continue with these rows: row n of the next call has the ids of row order[n] of the last one, and one more."""
+        for rule in self.rules:
+            if isinstance(rule, FollowedPhrases):
+                rule.select(order)
 
 
 def under(rules: Iterable[Rule], scores: Array, generated: Array, rows: Array) -> Array:
@@ -124,34 +130,56 @@ class Forbidden:
         return True
 
     def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        FollowedPhrases(self)(scores, generated, rows)
+
+    def next_states(self, states: Array, ids: Array, rows: Array) -> Array:
+        """The state of each automaton, (N, C), after one more id of each row, (N)."""
+        arrays = arrays_of(ids)
+        which = self.phrases.on(arrays)[rows].clip(min=0)  # the states of empty cells have no effect
+        after = self.automata.on(arrays)[which, states, ids[:, None]] + 0 * which  # int16 to int64
+        return after.clip(min=0)  # 0 after a forced id
+
+    def forbid_after(self, states: Array, scores: Array, rows: Array) -> None:
+        """Forbid the ids that complete a phrase, if its automaton is in this state, (N, C)."""
         arrays = arrays_of(scores)
-        number, place = arrays.nonzero(self.phrases.on(arrays)[rows] != NOTHING)  # (M): a row and its phrase
-        if not len(number):
-            return
-        which = self.phrases.on(arrays)[rows[number], place]
-        states = self.states(arrays, which, generated[number])
+        phrases = self.phrases.on(arrays)[rows]
+        number, place = arrays.nonzero(phrases != NOTHING)  # (M): a row and its phrase
+        which, states = phrases[number, place], states[number, place]
         if isinstance(scores, np.ndarray):
             for row, *state in zip(number.tolist(), which.tolist(), states.tolist(), strict=True):
                 scores[row, self.out_in(*state)] = NEVER
-        else:  # few large operations are better on a GPU
+        elif len(number):  # few large operations are better on a GPU
             line, token = arrays.nonzero(self.automata.on(arrays)[which, states] == FORBIDDEN)  # of (M, V)
             scores[number[line], token] = NEVER
-
-    def states(self, arrays: Arrays, which: Array, generated: Array) -> Array:
-        """The state of each automaton after its row of ids, (M)."""
-        automata = self.automata.on(arrays)
-        _, states, vocab = automata.shape
-        flat, first = automata.reshape(-1), which * (states * vocab)
-        state: Array = 0 * which
-        for place in range(generated.shape[1]):
-            state = flat[first + state * vocab + generated[:, place]] + first * 0  # int16 to int64
-            state = state.clip(min=0)  # 0 after a forced id
-        return state
 
     def out_in(self, which: int, state: int) -> Array:
         if (which, state) not in self.out:
             self.out[which, state] = np.flatnonzero(self.automata.values[which, state] == FORBIDDEN)
         return self.out[which, state]
+
+
+class FollowedPhrases:
+    """`Forbidden` during one search. It keeps the state of each row, so that a step takes equally long at any length."""
+
+    def __init__(self, rule: Forbidden):
+        self.rule = rule
+        self.states: Array | None = None  # (N, C)
+        self.length = 0  # ids of each row that the states know
+
+    def acts(self, length: int) -> bool:
+        return True
+
+    def __call__(self, scores: Array, generated: Array, rows: Array) -> None:
+        if self.states is None:
+            self.states = 0 * self.rule.phrases.on(arrays_of(scores))[rows]
+        for place in range(self.length, generated.shape[1]):
+            self.states = self.rule.next_states(self.states, generated[:, place], rows)
+        self.length = generated.shape[1]
+        self.rule.forbid_after(self.states, scores, rows)
+
+    def select(self, order: Array) -> None:
+        if self.states is not None:
+            self.states = self.states[order]
 
 
 @dataclass(frozen=True)

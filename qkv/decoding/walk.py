@@ -47,6 +47,7 @@ def walk(
         generated = arrays.concat([generated, newest[:, None]], 1)
         if len(going) < len(rows):
             step.select(going)
+            under.select(going)
             rows, newest, generated = rows[going], newest[going], generated[going]
 
 

@@ -22,6 +22,7 @@ from qkv.decoding.rules import (
     RepetitionPenalty,
     Rule,
     TakeTurns,
+    Under,
     under,
 )
 from qkv.decoding.step import Ensemble
@@ -134,6 +135,46 @@ def test_forbidden_phrases_do_not_occur_and_each_sentence_has_its_own() -> None:
         if not own:
             assert each == before
     assert found != free
+
+
+def forbidden_after(tables: NDArray[np.int16], phrases: list[int], ids: list[int]) -> set[int]:
+    """By definition: follow every automaton from the first id on."""
+    found: set[int] = set()
+    for table in tables[phrases]:
+        state = 0
+        for token in ids:
+            state = max(0, table[state, token])  # 0 after a forced id
+        found |= set(np.flatnonzero(table[state] == FORBIDDEN).tolist())
+    return found
+
+
+@both
+def test_states_that_are_kept_forbid_what_the_whole_sequence_forbids(arrays: Arrays) -> None:
+    """Rows are reordered, repeated and dropped, as in beam search. Ids may be forced although they are forbidden."""
+    rng = np.random.default_rng(5)
+    tables = stack_tables([automaton_of(each) for each in ([2], [3, 4], [4, 4, 2], [5, 3, 5, 5])])
+    wanted = [[0, 1], [2, 3, 1], [], [3]]
+    kept, rows, generated = Under([Forbidden(tables, wanted)]), np.arange(4), np.zeros((4, 0), np.int64)
+    for _ in range(40):
+        scores = kept(
+            arrays.zeros((len(rows), VOCAB)), arrays.asarray(generated), arrays.asarray(rows)
+        ).tolist()
+        for row, ids, own in zip(rows, generated.tolist(), scores, strict=True):
+            found = {token for token, score in enumerate(own) if score < 0}
+            assert found == forbidden_after(tables, wanted[row], ids)
+        order = np.concatenate([rng.permutation(len(rows))[:4], rng.integers(0, len(rows), rng.integers(4))])
+        order = np.concatenate([[np.flatnonzero(rows == row)[-1] for row in range(4)], order])
+        kept.select(arrays.asarray(order))
+        generated = np.concatenate([generated[order], rng.integers(2, VOCAB, (len(order), 1))], axis=1)
+        rows = rows[order]
+
+
+def test_a_step_reads_only_the_newest_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, real = [], Forbidden.next_states
+    monkeypatch.setattr(Forbidden, "next_states", lambda *given: read.append(0) or real(*given))  # type: ignore[func-returns-value]
+    rule = Forbidden(stack_tables([automaton_of([3, 4])]), [[0]] * len(SENTENCES))
+    found = walk_greedily(BOTH[0], rule)
+    assert len(read) == max(len(each.log_probabilities) for each in found) - 1
 
 
 def test_empty_hypotheses_can_be_excluded() -> None:
