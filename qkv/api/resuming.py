@@ -9,13 +9,13 @@ from typing import Any
 
 from qkv.checkpoint.files import read_sealed
 from qkv.configs import changed_paths, from_dict
+from qkv.data.origins import PYTHON_DATA
 from qkv.errors import QkvError
 from qkv.families import trainings
 from qkv.families.family import resolve
 from qkv.flags import OptionMessageError
 from qkv.training.command import Command, command_type, fitting_trainable, with_training
 from qkv.training.extension import current_settings, raised_limits
-from qkv.training.python_data import FOLDER
 from qkv.training.settings import TuningSettings
 from qkv.training.trainable import Inputs, Trainable
 
@@ -68,11 +68,11 @@ def relocated(inputs: Inputs, out: Path) -> Inputs:
             return tuple(map(moved, value))
         if not isinstance(value, Path) or value.exists():
             return value
-        own = out / "training" / FOLDER
+        own = out / "training" / PYTHON_DATA
         places = [
             own.joinpath(*value.parts[place + 1 :])
             for place, name in enumerate(value.parts)
-            if name == FOLDER
+            if name == PYTHON_DATA
         ]
         return next((place for place in places if place != own and place.exists()), value)
 

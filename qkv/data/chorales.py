@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 
 from qkv.data.lines import open_file
+from qkv.data.origins import origin_of
 from qkv.errors import DataError
 
 VOICES, REST = 4, -1
@@ -62,7 +63,7 @@ def read_music(paths: Sequence[Path], seed: int = 1, say: Callable[[str], None] 
         random.Random(seed).shuffle(parts["train"])
         count = len(parts["train"]) // MIN_TO_SPLIT
         parts["valid"], parts["train"] = parts["train"][:count], parts["train"][count:]
-    return Music(**parts, origin=", ".join(path.name for path in paths[:3]))
+    return Music(**parts, origin=origin_of(paths))
 
 
 def is_midi(path: Path) -> bool:

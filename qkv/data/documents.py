@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from qkv.data.lines import empty_file, not_utf8, numbered_lines, open_file, reject_lone_surrogates
+from qkv.data.origins import origin_of
 from qkv.errors import DataError
 
 NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
@@ -44,8 +45,7 @@ class Documents:
 
 def read_documents(paths: Sequence[Path]) -> Documents:
     texts = [text for path in paths for text in documents_in(path)]
-    names = ", ".join(path.name for path in paths[:3])
-    return Documents(texts=texts, origin=names if len(paths) <= 3 else f"{names} and {len(paths) - 3} more")
+    return Documents(texts=texts, origin=origin_of(paths))
 
 
 def documents_in(path: Path) -> list[str]:

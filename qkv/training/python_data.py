@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import make_folders
+from qkv.data.origins import PYTHON_DATA
 from qkv.errors import QkvError
 
-FOLDER = "data"  # in OUTPUT/training
 RUN_FILE = "run.json"  # next to it, if the run has started
 
 Values = dict[str, Any]
@@ -46,7 +46,7 @@ def written(data: GivenData, out: Path, *, resumes: bool) -> Iterator[Values]:
 
     For a run that is resumed, the data must be what was written before.
     """
-    folder = out / "training" / FOLDER
+    folder = out / "training" / PYTHON_DATA
     if not data.writers:
         yield dict(data.values)
     elif resumes:

@@ -153,6 +153,8 @@ def test_python_data_and_files_give_equal_weights(
     assert equal(out, tmp_path / "command")
     qkv.train_translator(str(file), output=tmp_path / "function", steps=6, **QUIET)
     assert equal(out, tmp_path / "function")
+    assert qkv.info(out)["trained on"].startswith("Python data, ")
+    assert qkv.info(tmp_path / "function")["trained on"].startswith("pairs.tsv, ")
 
 
 def test_a_generator_that_fails_raises_its_own_error_and_frees_the_folder(tmp_path: Path) -> None:
@@ -173,7 +175,7 @@ def test_languages_come_from_the_columns_of_both_parts(tmp_path: Path) -> None:
     turned = {"de": [target for _, target in PAIRS[:9]], "en": [source for source, _ in PAIRS[:9]]}
     model = qkv.train_translator(rows, valid=turned, output=tmp_path / "run", steps=1, **QUIET)
     assert model.report["languages"] == {"source": "en", "target": "de"}
-    valid = (tmp_path / "run" / "training" / "data" / "valid_pairs.jsonl").read_text().splitlines()
+    valid = (tmp_path / "run" / "training" / "python-data" / "valid_pairs.jsonl").read_text().splitlines()
     assert valid[1] == '{"source": "one two", "target": "two one"}'
 
 

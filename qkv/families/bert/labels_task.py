@@ -13,6 +13,7 @@ from qkv.checkpoint.files import file_hash
 from qkv.data.batching import pad_rows, token_batches
 from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled
+from qkv.data.origins import origin_of
 from qkv.errors import QkvError, name_inputs
 from qkv.evaluation.classification import class_results, number_results
 from qkv.families.bert.classifier import TextClassifier, TextClassifierDefaults
@@ -194,7 +195,7 @@ class LabelTask(Task[TextClassifier]):
             **facts_of_run(run, product.model, chosen, settings, counted="examples"),
             "kind": "bert-classifier",
             "data": {
-                "origin": f"{Path(examples.train.where).name}, on top of {self.base.name}",
+                "origin": f"{origin_of([Path(examples.train.where)])}, on top of {self.base.name}",
                 "examples": len(run.train),
                 "validation_examples": len(run.valid),
             },

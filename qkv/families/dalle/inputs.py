@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from qkv.data.origins import origin_of
 from qkv.data.python_rows import is_path
 from qkv.errors import InputError, QkvError
 from qkv.flags import OptionMessageError
@@ -79,7 +80,7 @@ class PlainPictures(GivenPictures):
         return ImageData(
             train=pictures[kept],
             valid=pictures[out],
-            origin=self.images.resolve().name,
+            origin=origin_of([self.images]),
             measure=lambda codes: {},
         )
 
@@ -147,7 +148,7 @@ def read_captioned_data(files: CaptionedPictures, valid_size: str) -> CaptionedD
         train=train,
         valid=valid,
         codes=codes,
-        origin=f"{files.scenes:,} built-in scenes" if files.images is None else files.images.resolve().name,
+        origin=f"{files.scenes:,} built-in scenes" if files.images is None else origin_of([files.images]),
         world=all_captions() if built_in else [],
         measure=evaluate_scenes if built_in else lambda painter, wanted: {},
     )

@@ -13,6 +13,7 @@ from qkv.checkpoint.files import file_hash
 from qkv.data.choices import read_questions
 from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled, read_labelled
+from qkv.data.origins import origin_of
 from qkv.errors import QkvError
 from qkv.evaluation.classification import class_results, number_results
 from qkv.families.gpt.classifier import ClassifierDefaults, Form, GPTClassifier, batches_of
@@ -107,7 +108,7 @@ def read_labels(
         )
         for part in (train, held)
     ]
-    return Labels(train=both[0], valid=both[1], form=form, classes=classes, origin=path.name)
+    return Labels(train=both[0], valid=both[1], form=form, classes=classes, origin=origin_of([path]))
 
 
 def read_choices(path: Path, valid: Path | None, settings: FineTuneSettings) -> Labels:
@@ -120,7 +121,7 @@ def read_choices(path: Path, valid: Path | None, settings: FineTuneSettings) -> 
     both = [
         Examples(inputs=part.inputs, answers=part.right, fingerprint=part.fingerprint()) for part in parts
     ]
-    return Labels(train=both[0], valid=both[1], form="choice", classes=(), origin=path.name)
+    return Labels(train=both[0], valid=both[1], form="choice", classes=(), origin=origin_of([path]))
 
 
 def form_of(labelled: Labelled, settings: FineTuneSettings) -> Form:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from qkv.data.language_tags import language_of
+from qkv.data.origins import origin_of
 from qkv.data.python_rows import is_path
 from qkv.flags import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel, OptionMessageError
 from qkv.training.inputs import paths_in
@@ -113,10 +114,10 @@ def read_files(files: Files, settings: DataSettings) -> PairFiles:
         # Decided once: a validation file must not be read in the other direction.
         source, target = languages_in(files.pairs, source, target)
         pairs = read_pairs(files.pairs, source_language=source, target_language=target)
-        origin = files.pairs.name
+        origin = origin_of([files.pairs])
     elif files.source is not None and files.target is not None:
         pairs = read_two(files.source, files.target)
-        origin = f"{files.source.name} and {files.target.name}"
+        origin = origin_of([files.source, files.target], join=" and ")
     else:
         raise OptionMessageError("give the training data: {source} and {target}, or {pairs}, or {data}.")
     return PairFiles(
@@ -170,7 +171,7 @@ def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles
         pairs=parts.train.read(),
         valid=None if parts.valid is None else parts.valid.read(),
         languages=Languages(source=source, target=target),
-        origin=" and ".join(path.name for path in parts.train.files),
+        origin=origin_of(parts.train.files, join=" and "),
         tests={part.name: part.read() for part in parts.tests},
     )
 

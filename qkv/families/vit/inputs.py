@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from qkv.data.origins import origin_of
 from qkv.data.python_rows import is_path
 from qkv.errors import InputError
 from qkv.flags import OptionalModel, OptionMessageError
@@ -48,7 +49,7 @@ class LabelledPictures(GivenPictures):
         if self.images is None:
             return scene_data(self.scenes, self.side, valid_size)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
-        return labelled_data(parts, self.images.resolve().name, valid_size)
+        return labelled_data(parts, origin_of([self.images]), valid_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +80,7 @@ class PicturesForModel(PicturesOrScenes):
         if self.images is None:
             return scene_data(self.scenes, side_of_scenes(form.height), valid_size)
         parts = read_images_for(self.images, form, fit=self.fit)
-        return labelled_data(parts, self.images.resolve().name, valid_size)
+        return labelled_data(parts, origin_of([self.images]), valid_size)
 
 
 def labelled_images(inputs: type[Inputs], given: Mapping[str, Any]) -> GivenData:
