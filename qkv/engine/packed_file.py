@@ -2,8 +2,9 @@
 
 A file in the cache folder holds the int8 weights of one model as the compiled library reads them. Processes map it and share
 its pages. It is found by the hash of the weights, which the bundle states, and is checked completely whenever it is opened.
-So it does not matter whether the bundle has been copied, moved or touched. Embeddings need no packing: they are mapped from
-the bundle, and the file holds their hash. Opening a file needs no NumPy.
+So it does not matter whether the bundle has been copied, moved or touched. The weights in the bundle are compared with that hash
+if their file is not one that was compared before (`verified.py`). Embeddings need no packing: they are mapped from the bundle,
+and the file holds their hash. Opening a file needs no NumPy.
 
 If there is no file, or it is damaged, the weights are read and checked as usual, packed, and the file is written again.
 
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from qkv.checkpoint.arrays import StoredArrays
 from qkv.engine.image import Image, PackedModel
 from qkv.engine.library import CACHE, ModelStruct, cache_folder
+from qkv.engine.verified import note_of, verify_if_changed
 
 if TYPE_CHECKING:
     from qkv.engine.packing import MemoryStore
@@ -66,7 +68,9 @@ def pack(
         return pack_in_memory(layout, config, weights, int8=True, **options)
     if path.exists():
         try:
-            return open_file(path, key, weights)
+            opened = open_file(path, key, weights)
+            verify_if_changed(path, weights)
+            return opened
         except (DamagedError, OSError) as error:
             warn_once(f"packing the weights again: {path} {error}.")
     from qkv.engine.storing import RecordingStore  # imports NumPy
@@ -76,6 +80,7 @@ def pack(
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         store.write(path, key, packed.struct)
+        verify_if_changed(path, weights)
         delete_unused(path.parent, path)
     except OSError as error:
         warn_once(
@@ -127,6 +132,7 @@ def delete_unused(folder: Path, newest: Path) -> None:
         if room < 0 and not is_newest:
             with suppress(OSError):
                 path.unlink()
+                note_of(path).unlink(missing_ok=True)
 
 
 # Reading ---------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Packed weights in the cache: opened instead of packed again, checked completely, and done without if they must be."""
 
+import json
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from qkv.core.stack_config import StackConfig
 from qkv.engine import Engine, NoEngineError, packed_file
 from qkv.engine.library import CACHE, cache_folder, library
 from qkv.engine.rounding import Floats
+from qkv.engine.verified import ENDING, MOST
 from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 
@@ -51,7 +53,7 @@ def logits_of(path: Path) -> Floats:
 
 
 def files_in(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir())
+    return sorted(path for path in folder.iterdir() if path.suffix != ENDING)
 
 
 def test_a_model_is_packed_once_and_then_opened_from_the_cache(
@@ -119,6 +121,44 @@ def test_a_changed_bit_in_embeddings_that_stay_in_the_bundle_is_noticed(bundle: 
     bundle.write_bytes(content)
     with pytest.raises(QkvError, match="is damaged"):
         logits_of(bundle)
+
+
+def test_a_changed_bit_in_a_packed_weight_is_noticed_when_the_file_changed(bundle: Path) -> None:
+    logits_of(bundle)
+    stored = StoredArrays(bundle)
+    packed = stored.header.entries["encoder.blocks.0.feed_forward.sublayer.expand.weight"]
+    place = stored.header.size + packed.begin + 5
+    del stored
+    content = bytearray(bundle.read_bytes())
+    content[place] ^= 1
+    bundle.write_bytes(content)
+    with pytest.raises(QkvError, match="is damaged"):
+        logits_of(bundle)
+    content[place] ^= 1
+    bundle.write_bytes(content)
+    logits_of(bundle)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[1, null]", b"[" * 70_000, b"\xff"])
+def test_weights_are_verified_again_if_the_note_is_damaged(
+    content: bytes, bundle: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, verified, real = logits_of(bundle), [], StoredArrays.verify
+    monkeypatch.setattr(StoredArrays, "verify", lambda self: verified.append(self.path) or real(self))  # type: ignore[func-returns-value]
+    [note] = folder.glob(f"*{ENDING}")
+    note.write_bytes(content)
+    assert np.array_equal(logits_of(bundle), first)
+    assert verified == [bundle]
+    assert np.array_equal(logits_of(bundle), first)
+    assert verified == [bundle]
+
+
+def test_a_note_remembers_the_last_copies(bundle: Path, folder: Path) -> None:
+    for number in range(MOST + 2):
+        os.utime(bundle, (number, number))
+        logits_of(bundle)
+    [note] = folder.glob(f"*{ENDING}")
+    assert len(json.loads(note.read_bytes())) == MOST
 
 
 def fail(*_: Any, **__: Any) -> None:
