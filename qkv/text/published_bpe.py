@@ -12,7 +12,7 @@ from typing import Any, Self
 from tokenizers import Tokenizer as LibraryTokenizer
 from tokenizers import decoders, models, normalizers, pre_tokenizers
 
-from qkv.errors import QkvError
+from qkv.errors import ModelError
 from qkv.text.tokenizer import BYTES, Tokenizer
 
 WORD_END = "</w>"
@@ -33,11 +33,11 @@ class PublishedBPE(Tokenizer):
         stored: dict[str, Any] = json.loads(library.to_str())
         model = stored["model"]
         if model["type"] != "BPE":
-            raise QkvError(f"this is a {model['type']} tokenizer, but GPT uses BPE.")
+            raise ModelError(f"this is a {model['type']} tokenizer, but GPT uses BPE.")
         self.suffix = str(model.get("end_of_word_suffix") or "")
         self.byte_level = has_byte_level(stored.get("pre_tokenizer"))
         if self.byte_level == bool(self.suffix) or self.suffix not in ("", WORD_END):
-            raise QkvError(
+            raise ModelError(
                 f"this tokenizer has neither byte-level tokens like GPT-2 nor tokens that end with {WORD_END} like GPT."
             )
         unknown = model.get("unk_token")
@@ -57,7 +57,7 @@ class PublishedBPE(Tokenizer):
                 )
             )
         except Exception as error:  # the library raises bare Exception for everything
-            raise QkvError(f"{vocabulary} and {merges.name} are not a tokenizer ({error}).") from None
+            raise ModelError(f"{vocabulary} and {merges.name} are not a tokenizer ({error}).") from None
         if byte_level:
             library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
             library.decoder = decoders.ByteLevel()

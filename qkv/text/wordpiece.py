@@ -30,7 +30,7 @@ class WordPieceTokenizer:
         ids = {token: library.token_to_id(token) for token in SPECIAL}
         missing = [token for token, number in ids.items() if number is None]
         if missing:
-            raise QkvError(f"{where} lacks {', '.join(missing)}: it is not a tokenizer of BERT.")
+            raise ModelError(f"{where} lacks {', '.join(missing)}: it is not a tokenizer of BERT.")
         self.pad, self.unknown, self.begin, self.separator, self.mask = (
             number or 0 for number in ids.values()
         )
@@ -73,7 +73,7 @@ class WordPieceTokenizer:
         library = open_library(text, str(path))
         kind = type(library.model).__name__
         if kind != "WordPiece":
-            raise QkvError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")
+            raise ModelError(f"{path} is a {kind} tokenizer, but BERT uses WordPiece.")
         return cls(library, str(path))
 
     @classmethod
@@ -81,14 +81,14 @@ class WordPieceTokenizer:
         try:
             lines = path.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise QkvError(f"{path} cannot be read ({error}).") from None
+            raise ModelError(f"{path} cannot be read ({error}).") from None
         words = [line.rstrip("\r") for line in lines]
         while words and not words[-1]:
             words.pop()
         if len(set(words)) < len(words):
-            raise QkvError(f"{path} has a token twice, so its line numbers are not the ids.")
+            raise ModelError(f"{path} has a token twice, so its line numbers are not the ids.")
         if UNKNOWN not in words:
-            raise QkvError(f"{path} lacks {UNKNOWN}: it is not a vocabulary of BERT.")
+            raise ModelError(f"{path} lacks {UNKNOWN}: it is not a vocabulary of BERT.")
         return cls(empty_tokenizer({word: number for number, word in enumerate(words)}, lowercase), str(path))
 
     def text(self) -> str:

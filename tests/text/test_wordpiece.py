@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer as Pieces
 from tokenizers import models
 
-from qkv.errors import QkvError
+from qkv.errors import ModelError, QkvError
 from qkv.text.wordpiece import SPECIAL, WordPieceTokenizer
 
 VOCABULARY = Path(__file__).parents[2] / ".." / "shared" / "data" / "vocab"
@@ -109,7 +109,7 @@ def test_truncation_and_padding_of_a_published_file_are_switched_off(tmp_path: P
 def test_other_tokenizers_and_damaged_files_raise_an_error(tmp_path: Path) -> None:
     other = tmp_path / "other.json"
     other.write_text(Pieces(models.BPE()).to_str())
-    with pytest.raises(QkvError, match="is a BPE tokenizer, but BERT uses WordPiece"):
+    with pytest.raises(ModelError, match="is a BPE tokenizer, but BERT uses WordPiece"):
         WordPieceTokenizer.load(other)
     other.write_text("{")
     with pytest.raises(QkvError, match="is not a tokenizer file"):
