@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -49,3 +50,10 @@ def require_torch(what: str) -> None:
 
 def missing_torch(what: str) -> MissingExtraError:
     return MissingExtraError(what, package="torch", extra="train")
+
+
+def in_notebook() -> bool:
+    """Does this code run in a kernel of Jupyter? IPython in a terminal has no kernel."""
+    interactive = sys.modules.get("IPython")
+    shell = None if interactive is None else interactive.get_ipython()
+    return shell is not None and getattr(shell, "kernel", None) is not None

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from qkv.checkpoint.outputs import check_new_file
 from qkv.data.python_rows import Row, as_path
+from qkv.environment import in_notebook
 from qkv.errors import MissingExtraError, check_rules
 from qkv.flags import Flag, OptionMessageError
 from qkv.signatures import replace_options, with_options
@@ -200,13 +201,6 @@ def explore(model: Any, text: str | None = None, **options: Any) -> Exploration 
         address = found.serve(chosen.host, chosen.port, fallback="port" not in options)
         open_browser(address, chosen)
     return found
-
-
-def in_notebook() -> bool:
-    """Whether results are shown as HTML: in Jupyter, VS Code, Colab."""
-    module = sys.modules.get("IPython")
-    shell = module.get_ipython() if module is not None else None
-    return shell is not None and hasattr(shell, "kernel")
 
 
 def open_browser(address: str, options: ExploreOptions) -> None:

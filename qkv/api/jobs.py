@@ -19,11 +19,11 @@ from qkv.families.family import resolve
 from qkv.flags import OptionMessageError
 from qkv.signatures import options_of, replace_at
 from qkv.training.command import Command, Given, command_type, with_training
-from qkv.training.settings import find_recipe
+from qkv.training.settings import SettingsTable, find_recipe, parse_recipe
 from qkv.training.trainable import Setup, Trainable
 
 if TYPE_CHECKING:
-    from qkv.progress.displays import Display
+    from qkv.progress.displays import RunDisplay
     from qkv.training.callbacks import Callback
     from qkv.training.distributed import Group
     from qkv.training.runs import Outcome
@@ -152,8 +152,8 @@ def apply_recipe(job: Job, amount: int, *, again: bool) -> Command:
         settings = replace(settings, steps=None)
     settings.check()
     training = settings.training
-    named = not command.recipe.startswith("{")  # a table of settings is exact
-    if settings.steps is not None and named and ("training", "validate_every") not in given:
+    exact = isinstance(parse_recipe(command.recipe), SettingsTable)
+    if settings.steps is not None and not exact and ("training", "validate_every") not in given:
         training = replace(training, validate_every=max(1, min(training.validate_every, settings.steps // 4)))
     if under_torchrun() and ("training", "processes") in given:
         raise OptionMessageError("torchrun sets the number of processes: leave out {processes}.")
@@ -200,7 +200,7 @@ def train(job: Job, data: Any, group: Group, show: Show, stop: StopRequest | Non
 
 
 def make_watch(
-    command: Command, display: Display, callbacks: Sequence[Callback], stop: StopRequest, product: Any
+    command: Command, display: RunDisplay, callbacks: Sequence[Callback], stop: StopRequest, product: Any
 ) -> Watch:
     from qkv.training.callbacks import CallbackWatch
 

@@ -45,6 +45,7 @@ def check(words: Sequence[str], table: Table, arguments: list[str]) -> None:
 def training_config(words: Sequence[str], expanded: Expanded) -> str:
     """The settings that the recipe chooses for these data are in a table of their own: they are not given options."""
     from qkv.cli.training_options import fields_of
+    from qkv.training.settings import SettingsTable, parse_recipe
 
     trainable, command = final_command(words[1], expanded.arguments)
     given = replace(
@@ -53,7 +54,8 @@ def training_config(words: Sequence[str], expanded: Expanded) -> str:
     table = fields_of(trainable, command)
     own = [field for field in table if field.path[0] != "settings" and field.name != RECIPE]
     chosen = [field for field in table if field.path[0] == "settings" and field.name not in given.origins]
-    named = "this table" if command.recipe.startswith("{") else f'the recipe "{command.recipe}"'
+    recipe = parse_recipe(command.recipe)
+    named = "this table" if isinstance(recipe, SettingsTable) else f'the recipe "{recipe}"'
     rows = [*given_rows(table, given), *default_rows(own, given)]
     lines = "\n".join(toml_line(field.name, value_at(command, field.path)) for field in chosen)
     return f"{page(words, rows)}\n[{RECIPE}]  # settings of {named}, for this amount of data\n{lines}\n"

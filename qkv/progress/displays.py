@@ -1,16 +1,15 @@
 """The display of a training run: a bar in a terminal, a live line in a notebook, lines elsewhere, or nothing."""
 
-import sys
 import warnings
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from qkv.environment import is_helper
+from qkv.environment import in_notebook, is_helper
 from qkv.training.task import Example
 from qkv.training.watch import Watch
 
 
-class Display(Protocol):
+class RunDisplay(Protocol):
     def watch(self, product: Any) -> Watch:
         """The watch that shows the run of this product."""
 
@@ -24,7 +23,7 @@ class Display(Protocol):
     ) -> None: ...
 
 
-def open_display(example: Example[Any] | None, unit: str, *, progress: bool) -> Display:
+def open_display(example: Example[Any] | None, unit: str, *, progress: bool) -> RunDisplay:
     if not progress:
         return NoDisplay()
     if in_notebook():
@@ -34,13 +33,6 @@ def open_display(example: Example[Any] | None, unit: str, *, progress: bool) -> 
     from qkv.progress.terminal import TrainingDisplay
 
     return TrainingDisplay(example, unit)
-
-
-def in_notebook() -> bool:
-    """Does this code run in a kernel of Jupyter? IPython in a terminal has no kernel."""
-    interactive = sys.modules.get("IPython")
-    shell = None if interactive is None else interactive.get_ipython()
-    return shell is not None and getattr(shell, "kernel", None) is not None
 
 
 class NoDisplay(Watch):

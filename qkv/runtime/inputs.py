@@ -126,8 +126,10 @@ class CancelledWorkError(QkvError):
     """The task that waited for this work was cancelled."""
 
 
-async def in_thread(work: Callable[[Done], Result], done: Done | None = None) -> Result:
-    """Run work in another thread. If the task is cancelled, the work ends at its next progress report."""
+async def in_thread(
+    method: Callable[..., Any], *inputs: Any, done: Done | None = None, **options: Any
+) -> Any:
+    """Call a method of a model in another thread. If the task is cancelled, it ends at its next progress report."""
     import asyncio  # it takes longer to import than a short text to translate
     import threading
 
@@ -140,7 +142,7 @@ async def in_thread(work: Callable[[Done], Result], done: Done | None = None) ->
             done(count)
 
     try:
-        return await asyncio.to_thread(work, report)
+        return await asyncio.to_thread(method, *inputs, done=report, **options)
     except asyncio.CancelledError:
         cancelled.set()
         raise

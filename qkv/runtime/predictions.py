@@ -197,8 +197,7 @@ class TextInputs(Model):
             >>> asyncio.run(classifier.aclassify("one two")) == classifier.classify("one two")
             True
         """
-        classify: Any = self.classify
-        return await in_thread(lambda report: classify(inputs, options, done=report, **keywords))
+        return await in_thread(self.classify, inputs, options, **keywords)
 
 
 def strings(value: Any) -> tuple[str, ...] | None:

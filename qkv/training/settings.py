@@ -204,29 +204,40 @@ class SmoothedContinueSettings(ContinueSettings):
         return [*super().rules(), share_below_one("label_smoothing", self.label_smoothing or 0)]
 
 
-def find_recipe(name: str, recipes: Mapping[str, Recipe]) -> Recipe:
-    """The recipe of this name, or one that is given as JSON: settings in the groups of run.json."""
-    if name.startswith("{"):
-        return own_recipe(name, recipes["automatic"])
-    if name not in recipes:
-        near = difflib.get_close_matches(name, recipes, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(recipes)}."
-        raise QkvError(f"there is no recipe '{name}'; {hint}")
-    return recipes[name]
+@dataclass(frozen=True)
+class SettingsTable:
+    """A recipe that is given as settings, in the groups of run.json. They are exact; the automatic recipe chooses the rest."""
+
+    chosen: Mapping[str, Any]
+
+    def recipe(self, automatic: Recipe) -> Recipe:
+        def own(amount: int) -> Any:
+            settings = automatic(amount)
+            return from_dict(type(settings), merge(asdict(settings), self.chosen), "recipe")
+
+        return cast(Recipe, own)
 
 
-def own_recipe(table: str, automatic: Recipe) -> Recipe:
-    """A recipe with these settings; the automatic one chooses the rest."""
+def parse_recipe(text: str) -> str | SettingsTable:
+    """The name of a recipe, or a table of settings as JSON: `--recipe` and run.json hold either as a text."""
+    if not text.startswith("{"):
+        return text
     try:
-        chosen = json.loads(table)
+        return SettingsTable(json.loads(text))
     except json.JSONDecodeError:
         raise QkvError("the settings of the recipe are not valid JSON.") from None
 
-    def own(amount: int) -> Any:
-        settings = automatic(amount)
-        return from_dict(type(settings), merge(asdict(settings), chosen), "recipe")
 
-    return cast(Recipe, own)
+def find_recipe(text: str, recipes: Mapping[str, Recipe]) -> Recipe:
+    """The recipe of this name, or the one of a table of settings."""
+    recipe = parse_recipe(text)
+    if isinstance(recipe, SettingsTable):
+        return recipe.recipe(recipes["automatic"])
+    if recipe not in recipes:
+        near = difflib.get_close_matches(recipe, recipes, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(recipes)}."
+        raise QkvError(f"there is no recipe '{recipe}'; {hint}")
+    return recipes[recipe]
 
 
 def merge(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

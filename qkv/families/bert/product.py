@@ -230,8 +230,7 @@ class Bert(Model):
             >>> asyncio.run(bert.afill("one [MASK]")) == bert.fill("one [MASK]")
             True
         """
-        fill: Any = self.fill
-        return await in_thread(lambda report: fill(texts, options, done=report, **keywords))
+        return await in_thread(self.fill, texts, options, **keywords)
 
     def follows(self, first: str, second: str) -> float:
         """The probability that the second text directly follows the first in a document.
@@ -345,8 +344,7 @@ class Bert(Model):
             >>> bool((asyncio.run(bert.aembed("one two")) == bert.embed("one two")).all())
             True
         """
-        embed: Any = self.embed
-        return await in_thread(lambda report: embed(texts, options, done=report, **keywords))
+        return await in_thread(self.embed, texts, options, **keywords)
 
     @overload
     def similar(self, first: str, second: str, *, done: Done = ...) -> float: ...
@@ -417,8 +415,7 @@ class Bert(Model):
             >>> asyncio.run(bert.asimilar("one", "two")) == bert.similar("one", "two")
             True
         """
-        similar: Any = self.similar
-        return await in_thread(lambda report: similar(first, second, done=report))
+        return await in_thread(self.similar, first, second)
 
 
 def rows_of(pieces: WordPieceTokenizer, inputs: Sequence[Sequence[Sequence[int]]], longest: int) -> list[Row]:

@@ -290,8 +290,7 @@ class ImageGenerator(Model):
             >>> asyncio.run(qkv.load("runs/scenes").adraw("a ring", candidates=1)).image.size
             (8, 8)
         """
-        draw: Any = self.draw
-        return await in_thread(lambda report: draw(captions, options, output=output, done=report, **keywords))
+        return await in_thread(self.draw, captions, options, output=output, **keywords)
 
     def _draw(self, caption: str, how: DrawingOptions, done: Done = silent) -> list[Drawing]:
         """All candidates, the best first."""

@@ -196,8 +196,7 @@ class LanguageModel(Model):
             >>> asyncio.run(model.agenerate("one", max_new_tokens=4)) == model.generate("one", max_new_tokens=4)
             True
         """
-        generate: Any = self.generate
-        return await in_thread(lambda report: generate(prompts, options, done=report, **keywords), done)
+        return await in_thread(self.generate, prompts, options, done=done, **keywords)
 
     @with_options(GenerationOptions)
     def stream(

@@ -293,12 +293,8 @@ class Translator(Model):
             >>> asyncio.run(translator.atranslate("one two")) == translator.translate("one two")
             True
         """
-        translate: Any = self.translate
         return await in_thread(
-            lambda report: translate(
-                texts, options, details=details, ensemble=ensemble, done=report, **keywords
-            ),
-            done,
+            self.translate, texts, options, details=details, ensemble=ensemble, done=done, **keywords
         )
 
     @with_options(TranslationOptions, ConfidenceOptions, LineOptions)

@@ -177,8 +177,7 @@ class ImageClassifier(Model):
             >>> asyncio.run(classifier.aclassify("picture.png")) == classifier.classify("picture.png")
             True
         """
-        classify: Any = self.classify
-        return await in_thread(lambda report: classify(inputs, options, done=report, **keywords))
+        return await in_thread(self.classify, inputs, options, **keywords)
 
     def _classify(
         self, images: Sequence[Any], done: Done = silent, options: ClassificationOptions = DEFAULTS
