@@ -12,6 +12,7 @@ from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.files import make_folders, sync_folder
 from qkv.checkpoint.outputs import check_new_folder
 from qkv.errors import DataError
+from qkv.families.loading import as_model_errors
 from qkv.hub.folder import read_folder
 from qkv.hub.formats import format_of, mapping_at, reader_of
 from qkv.hub.proof import Proof, prove
@@ -43,7 +44,8 @@ def import_model(
     if language is not None and not format.translates:
         raise DataError(f"{published.where} is not a translator: it has no target language.")
     mapping = mapping_at(format.mapping)
-    product = mapping.read(published, language)
+    with as_model_errors():
+        product = mapping.read(published, language)
     if pairs:
         if not hasattr(product, "_reading_pairs"):
             raise DataError(f"{published.where} is not a text classifier: it does not compare pairs.")
@@ -59,7 +61,8 @@ def import_model(
 def open_published(folder: Path) -> Any:
     """The model in a folder of Hugging Face's layout, without writing a bundle."""
     published = read_folder(folder, allow_pickle=False)
-    return reader_of(published.config, published.where).read(published, None)
+    with as_model_errors():
+        return reader_of(published.config, published.where).read(published, None)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from qkv.errors import ModelError, QkvError
+from qkv.errors import InputError, ModelError
 from qkv.text.tokenizer import WORD_STARTS
 from qkv.text.unigram import SPACE, UnigramModel
 from qkv.text.words import Span
@@ -43,7 +43,7 @@ class MarianTokenizer:
         self.special = {pad, end, unknown}
         if language is not None and self.marker(language) not in self.ids:
             known = ", ".join(self.languages)
-            raise QkvError(
+            raise InputError(
                 f"this model has no target language '{language}': choose from {known or 'its only one'}."
             )
 
