@@ -21,7 +21,7 @@ from qkv.families.family import resolve
 from qkv.families.loading import load
 from qkv.signatures import options_of, replace_options, unknown_option
 from qkv.training.command import Command, fitting_trainable, nominal_command
-from qkv.training.python_data import GivenData, Values, written
+from qkv.training.python_data import GivenData, Values, write_data
 from qkv.training.trainable import Trainable, path_inputs
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
     with (
         kept_random_state(),
         claim_output(out, resume=job.command.resume),
-        written(data, out, resumes=job.command.resume) as values,
+        write_data(data, out, resumes=job.command.resume) as values,
     ):
         command = replace(job.command, inputs=replace(job.command.inputs, **values))
         outcome = execute(replace(job, command=command), show, stop)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.batch import moved
+from qkv.core.batch import move_batch
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import padding_mask
 from qkv.core.tape import Tape
@@ -29,7 +29,7 @@ class TranslationBatch:
         return cls(source, shifted, target, (target != pad).flatten().nonzero().squeeze(1))
 
     def to(self, device: torch.device) -> Self:
-        return moved(self, device)
+        return move_batch(self, device)
 
 
 def attention_of(look: CrossHeads, tape: Tape) -> Tensor:

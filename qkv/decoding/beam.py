@@ -64,10 +64,10 @@ def beam_search(
     if min(most) < 1:
         raise ValueError("every row must be allowed at least one id")
     with arrays.inference():
-        return searched(arrays, step, start, end, most, beam, rules, contain)
+        return search_beams(arrays, step, start, end, most, beam, rules, contain)
 
 
-def searched(
+def search_beams(
     arrays: Arrays,
     step: Step,
     start: Array,
@@ -92,7 +92,9 @@ def searched(
             paths.seen = attention_so_far(paths.seen, step, beams)
         generated = paths.generated.reshape(len(own), -1)
         ruled = under(own, generated, arrays.repeat(rows, beams))
-        grown, origin = continued(arrays, own, ruled, paths, rows, beam.width, contain)  # (B, K) best first
+        grown, origin = extend_paths(
+            arrays, own, ruled, paths, rows, beam.width, contain
+        )  # (B, K) best first
         token = grown.generated[:, :, -1]
         place = arrays.arange(token.shape[1])
         ended = (token == end) | (length >= bounds)[:, None]
@@ -123,7 +125,7 @@ def searched(
     return [sentence.best for sentence in finished]
 
 
-def continued(
+def extend_paths(
     arrays: Arrays,
     own: Array,
     ruled: Array,

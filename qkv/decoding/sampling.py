@@ -9,7 +9,7 @@ from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import Rule
 from qkv.decoding.sampling_options import Sampling as Sampling
 from qkv.decoding.step import Step
-from qkv.decoding.walk import gathered, walk
+from qkv.decoding.walk import gather_hypotheses, walk
 
 DRAWN_AT_ONCE = 1_024  # random numbers per row
 LIKELIEST = 256  # tokens among which the nucleus is looked for first
@@ -26,7 +26,9 @@ def sample(
 ) -> list[Hypothesis]:
     """One hypothesis per row. Each row has a seed, so its tokens do not depend on its neighbours."""
     with arrays_of(start).inference():
-        return gathered(walk(step, start, end, limits, Draw(sampling, seeds, limits), rules), len(start), end)
+        return gather_hypotheses(
+            walk(step, start, end, limits, Draw(sampling, seeds, limits), rules), len(start), end
+        )
 
 
 class Draw:

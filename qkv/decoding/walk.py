@@ -51,7 +51,7 @@ def walk(
             rows, newest, generated = rows[going], newest[going], generated[going]
 
 
-def gathered(strides: Iterator[Stride], count: int, end: int) -> list[Hypothesis]:
+def gather_hypotheses(strides: Iterator[Stride], count: int, end: int) -> list[Hypothesis]:
     """One hypothesis per row. Scores have no length penalty."""
     ids: list[list[int]] = [[] for _ in range(count)]
     each: list[list[float]] = [[] for _ in range(count)]

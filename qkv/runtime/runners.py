@@ -37,8 +37,8 @@ def torch_or_reference(
     `reference` gets whether to compute in int8. Without compiled loops int8 saves no time, so it must be asked for.
     """
     if running.on_torch:
-        from qkv.runtime.torch_models import placed
+        from qkv.runtime.torch_models import place_model
 
-        return placed(network.model, running)
+        return place_model(network.model, running)
     log.debug("NumPy computes")
     return reference(running.compute_type == "int8")

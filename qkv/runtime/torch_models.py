@@ -23,7 +23,7 @@ def with_weights(model: Model, weights: Mapping[str, Any], where: str = "the mod
     return model
 
 
-def placed(model: Model, running: Running) -> Model:
+def place_model(model: Model, running: Running) -> Model:
     """The model on a device and in a number format; a copy if it is changed."""
     if not is_available(running.device):
         raise QkvError(f"this machine has no device '{running.device}' that torch can use. Use the CPU.")

@@ -41,7 +41,7 @@ class GivenData:
 
 
 @contextmanager
-def written(data: GivenData, out: Path, *, resumes: bool) -> Iterator[Values]:
+def write_data(data: GivenData, out: Path, *, resumes: bool) -> Iterator[Values]:
     """The inputs of a run, with its data in the run folder. If the run does not start, nothing is left there.
 
     For a run that is resumed, the data must be what was written before.
@@ -50,7 +50,7 @@ def written(data: GivenData, out: Path, *, resumes: bool) -> Iterator[Values]:
     if not data.writers:
         yield dict(data.values)
     elif resumes:
-        yield written_again(data, folder)
+        yield write_again(data, folder)
     else:
         shutil.rmtree(folder, ignore_errors=True)  # of a start that was killed
         make_folders(folder)
@@ -61,7 +61,7 @@ def written(data: GivenData, out: Path, *, resumes: bool) -> Iterator[Values]:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def written_again(data: GivenData, folder: Path) -> Values:
+def write_again(data: GivenData, folder: Path) -> Values:
     again = folder.with_name(f"{folder.name}-again")
     shutil.rmtree(again, ignore_errors=True)
     make_folders(again)
@@ -73,12 +73,12 @@ def written_again(data: GivenData, folder: Path) -> Values:
             raise QkvError("the data changed since the run was started. Resume with the same data.")
     finally:
         shutil.rmtree(again, ignore_errors=True)
-    return {name: moved(value, again, folder) for name, value in values.items()}
+    return {name: move_path(value, again, folder) for name, value in values.items()}
 
 
-def moved(value: Any, old: Path, new: Path) -> Any:
+def move_path(value: Any, old: Path, new: Path) -> Any:
     if isinstance(value, tuple):
-        return tuple(moved(each, old, new) for each in value)
+        return tuple(move_path(each, old, new) for each in value)
     inside = isinstance(value, Path) and value.is_relative_to(old)
     return new / value.relative_to(old) if inside else value
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.batch import moved
+from qkv.core.batch import move_batch
 from qkv.core.block import ACTIVATIONS, Stack
 from qkv.core.dropout import Dropout
 from qkv.core.masks import padding_mask
@@ -30,7 +30,7 @@ class MaskedBatch:
     )
 
     def to(self, device: torch.device) -> Self:
-        return moved(self, device)
+        return move_batch(self, device)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class LabelBatch:
     labels: Tensor  # (B) integers for classes, floats for regression
 
     def to(self, device: torch.device) -> Self:
-        return moved(self, device)
+        return move_batch(self, device)
 
 
 class Encoder(nn.Module):

@@ -91,9 +91,9 @@ def pooled(weights: Layers, firsts: Floats) -> Floats:
 
 def open_bert(network: Network[BertConfig, Any], running: Running, warn: Warn) -> BertRunner:
     if running.on_torch:
-        from qkv.runtime.torch_models import placed
+        from qkv.runtime.torch_models import place_model
 
-        model: BertRunner = placed(network.model, running)
+        model: BertRunner = place_model(network.model, running)
         return model
     weights = network.weights
     return BertHeads(network.config, open_encoder(network.config.encoder, weights, running, warn), weights)
@@ -103,9 +103,9 @@ def open_classifier(
     network: Network[BertClassifierConfig, Any], running: Running, warn: Warn
 ) -> ClassifierRunner:
     if running.on_torch:
-        from qkv.runtime.torch_models import placed
+        from qkv.runtime.torch_models import place_model
 
-        model: ClassifierRunner = placed(network.model, running)
+        model: ClassifierRunner = place_model(network.model, running)
         return model
     weights = network.weights
     texts = open_encoder(network.config.encoder, weights, running, warn)

@@ -13,7 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from qkv.core.batch import moved
+from qkv.core.batch import move_batch
 from qkv.core.block import Stack
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
@@ -35,7 +35,7 @@ class CaptionedBatch:
         return cls(captions, codes, (captions != pad).flatten().nonzero()[:, 0])
 
     def to(self, device: torch.device) -> Self:
-        return moved(self, device)
+        return move_batch(self, device)
 
 
 class Dalle(nn.Module):

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qkv.core.batch import moved
+from qkv.core.batch import move_batch
 from qkv.core.block import Stack
 from qkv.core.cache import Cache
 from qkv.core.dropout import Dropout
@@ -43,7 +43,7 @@ class TextBatch:
         return cls(padded[:, :-1], padded[:, 1:], counts.flatten().nonzero().squeeze(1))
 
     def to(self, device: torch.device) -> Self:
-        return moved(self, device)
+        return move_batch(self, device)
 
 
 class GPT(nn.Module):
@@ -183,7 +183,7 @@ class TaskBatch:
         return cls(TextBatch(text.ids, text.target, real), places.view(len(examples), -1), answer)
 
     def to(self, device: torch.device) -> Self:
-        return moved(self, device)
+        return move_batch(self, device)
 
 
 class GPTForTask(nn.Module):

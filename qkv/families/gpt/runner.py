@@ -74,18 +74,18 @@ class HeadOnStates:
 
 def open_generator(network: Network[GPTConfig, Any], running: Running, warn: Warn) -> GPTRunner:
     if running.on_torch:
-        from qkv.runtime.torch_models import placed
+        from qkv.runtime.torch_models import place_model
 
-        model: GPTRunner = placed(network.model, running)
+        model: GPTRunner = place_model(network.model, running)
         return model
     return open_gpt(network.config, network.weights, running, warn)
 
 
 def open_classifier(network: Network[TaskConfig, Any], running: Running, warn: Warn) -> TaskRunner:
     if running.on_torch:
-        from qkv.runtime.torch_models import placed
+        from qkv.runtime.torch_models import place_model
 
-        model: TaskRunner = placed(network.model, running)
+        model: TaskRunner = place_model(network.model, running)
         return model
     runner = open_gpt(network.config.gpt, network.weights, running, warn, prefix="gpt.")
     return HeadOnStates(network.config, runner, network)
