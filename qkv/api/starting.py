@@ -89,8 +89,8 @@ def split_data(trainable: Trainable, given: dict[str, Any]) -> tuple[GivenData, 
     in_memory = {name: model for name, model in models.items() if not isinstance(model, Path)}
     given = {name: value for name, value in (given | models).items() if name not in in_memory}
     data = trainable.inputs.from_python(given)
-    for name, model in in_memory.items():
-        data = data.with_writer(partial(write_model, name, model))
+    models_first = (partial(write_model, name, model) for name, model in in_memory.items())
+    data = replace(data, writers=(*models_first, *data.writers))
     others = files | trainable.inputs.PYTHON
     return data, {name: value for name, value in given.items() if name not in others}
 

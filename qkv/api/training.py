@@ -48,7 +48,8 @@ def train_translator(
 
     Args:
         pairs: Rows of a source and a target: a list, an iterator, a data set, a table or a dictionary of columns. Or a file:
-            .tsv, .jsonl, .tmx or .po. Columns that are named after languages set the languages.
+            .tsv, .jsonl, .tmx or .po. Columns are found by the names source and target, or by `source_language` and
+            `target_language`: en, eng, English or en_text.
         source_column: The column of the sources, if its name does not say so.
         target_column: The column of the targets.
         callbacks: Instances of `qkv.Callback`.

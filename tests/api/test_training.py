@@ -171,10 +171,21 @@ def test_a_generator_that_fails_raises_its_own_error_and_frees_the_folder(tmp_pa
 def test_languages_come_from_the_columns_of_both_parts(tmp_path: Path) -> None:
     rows = [{"en": source, "de": target} for source, target in PAIRS]
     turned = {"de": [target for _, target in PAIRS[:9]], "en": [source for source, _ in PAIRS[:9]]}
-    model = qkv.train_translator(rows, valid=turned, output=tmp_path / "run", steps=1, **QUIET)
+    model = qkv.train_translator(
+        rows, valid=turned, source_language="en", output=tmp_path / "run", steps=1, **QUIET
+    )
     assert model.report["languages"] == {"source": "en", "target": "de"}
     valid = (tmp_path / "run" / "training" / "data" / "valid_pairs.jsonl").read_text().splitlines()
     assert valid[1] == '{"source": "one two", "target": "two one"}'
+
+
+def test_fine_tuning_reads_columns_in_the_direction_of_the_model(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    save_untrained(base, [source for source, _ in PAIRS], beam=1, length_penalty=0.0)
+    turned = {"xx": [target for _, target in PAIRS], "english": [source for source, _ in PAIRS]}
+    qkv.fine_tune(base, turned, output=tmp_path / "run", steps=1, processes=1, progress=False)
+    pairs = (tmp_path / "run" / "training" / "data" / "pairs.jsonl").read_text().splitlines()
+    assert pairs[1] == '{"source": "one two", "target": "two one"}'
 
 
 # Events and ends -----------------------------------------------------------------------------------------
