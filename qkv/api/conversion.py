@@ -59,6 +59,7 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
         The model, opened from the new bundle.
 
     Raises:
+        ModelError: There is no such model, or the hub cannot be reached.
         DataError: The model cannot be read, is of another kind, or does not compute the same.
 
     Example:
