@@ -177,7 +177,9 @@ def export(model: Any, to: Library, output: str | Path, **options: Any) -> Expor
         What was verified: the class that opens the model, the largest output difference, and so on.
 
     Raises:
-        DataError: The library has no equivalent model, or computes something else.
+        ModelError: The library has no equivalent model. For transformers, train with `positions="interleaved"` (a GPT:
+            `positions="learned"`).
+        DataError: The library computes something else.
 
     Example:
         >>> report = qkv.export("runs/en-de", "ctranslate2", "exported/en-de", compute_type="int8")
