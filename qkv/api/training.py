@@ -122,8 +122,8 @@ def train_bert(
     """Train a BERT on text, to guess masked words and whether one passage follows another.
 
     Args:
-        text: The texts: a list or an iterator of strings, a data set, a table. A blank line ends a document. A single string
-            or path is a file, and so is each path in a list of paths. Without it, the help texts and docstrings of Python's
+        text: The texts: a list or an iterator of strings, a data set, a table. A blank line ends a document. If no document
+            has two sentences, next sentences are not predicted. A single string or path is a file, and so is each path in a list of paths. Without it, the help texts and docstrings of Python's
             standard library.
         text_column: The column of the texts, if its name does not say so.
         callbacks: Instances of `qkv.Callback`.

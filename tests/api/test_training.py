@@ -188,6 +188,21 @@ def test_fine_tuning_reads_columns_in_the_direction_of_the_model(tmp_path: Path)
     assert pairs[1] == '{"source": "one two", "target": "two one"}'
 
 
+def test_a_list_of_sentences_trains_a_bert_without_next_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentences = [f"The cat saw {a} {b}." for a in WORDS for b in WORDS]
+    tiny: dict[str, Any] = {
+        "steps": 1, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "processes": 1, "vocab_size": 120
+    }  # fmt: skip
+    model = qkv.train_bert(sentences, output=tmp_path / "run", **tiny)
+    assert model.config.next_sentence is False
+    assert "training without next-sentence prediction" in capsys.readouterr().err
+    assert qkv.resume(tmp_path / "run", steps=2, progress=False).config.next_sentence is False
+    with pytest.raises(OptionError, match="or turn `next_sentence` off"):
+        qkv.train_bert(sentences, output=tmp_path / "other", next_sentence=True, progress=False, **tiny)
+
+
 # Events and ends -----------------------------------------------------------------------------------------
 
 
