@@ -137,7 +137,10 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
         if stop.received == SIGTERM:
             sys.exit(stop.exit_code)
         raise KeyboardInterrupt(f"the run is saved. Resume it with qkv.resume({str(out)!r}).")
-    return load(out)
+    model = load(out)
+    for line in model.report.advice:
+        show.say(f"advice: {line}")
+    return model
 
 
 @contextmanager

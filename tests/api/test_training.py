@@ -203,6 +203,20 @@ def test_a_list_of_sentences_trains_a_bert_without_next_sentences(
         qkv.train_bert(sentences, output=tmp_path / "other", next_sentence=True, progress=False, **tiny)
 
 
+def test_advice_is_shown_at_the_end_of_a_run_and_part_of_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = qkv.train_translator(PAIRS, output=tmp_path / "run", minutes=1e-7, **SMALL)
+    short, low = model.report.advice
+    assert short.startswith("The time limit ended training while the validation loss was still falling.")
+    assert "is too low to be useful" in low
+    shown = capsys.readouterr().err
+    assert f"advice: {short}" in shown
+    assert f"advice: {low}" in shown
+    model.save(tmp_path / "copy")
+    assert qkv.load(tmp_path / "copy").report.advice == [short, low]
+
+
 # Events and ends -----------------------------------------------------------------------------------------
 
 
