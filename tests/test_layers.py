@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tracing": ALWAYS | {"html", "core", "decoding"},
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
-    "family.inputs": ALWAYS | {"training", "data", "family.product", "family.settings", "family.task", "families"},
+    "family.inputs": ALWAYS | {"training", "data", "checkpoint", "family.product", "family.settings", "family.task", "families"},
     "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {

@@ -303,13 +303,15 @@ def records_in(options: CleanOptions, source: str | None, target: str | None) ->
     from qkv.corpus.records import record
     from qkv.data.given import check_length, iterate_pairs, texts_of
     from qkv.data.lines import one_line
+    from qkv.data.pair_columns import PairColumns
 
     if options.source is not None:
         sides = texts_of(options.source, "source"), texts_of(options.target, "target")
         check_length(len(sides[1]), "target", len(sides[0]), "source")
         pairs: Iterator[tuple[str, str]] = zip(*sides, strict=True)
     else:
-        pairs = iterate_pairs(options.pairs, "pairs", source, target)
+        columns = PairColumns(source_language=source, target_language=target)
+        pairs = iterate_pairs(options.pairs, "pairs", columns)
     for pair in pairs:
         yield record(*map(one_line, pair))
 
@@ -318,6 +320,7 @@ def held_out_in(given: Any, source: str | None, target: str | None) -> HeldOut:
     from qkv.corpus.held_out import HeldOut, read_held_out
     from qkv.corpus.records import record
     from qkv.data.given import items_of, iterate_pairs, texts_of
+    from qkv.data.pair_columns import PairColumns
 
     files = files_in(given)
     if files or (isinstance(given, tuple) and not given):
@@ -325,7 +328,8 @@ def held_out_in(given: Any, source: str | None, target: str | None) -> HeldOut:
     items = items_of(given, "held_out", "texts or pairs")
     if isinstance(items[0], str):
         return HeldOut.of([], texts_of(items, "held_out"))
-    return HeldOut.of([record(*pair) for pair in iterate_pairs(items, "held_out", source, target)])
+    columns = PairColumns(source_language=source, target_language=target)
+    return HeldOut.of([record(*pair) for pair in iterate_pairs(items, "held_out", columns)])
 
 
 def open_output(

@@ -59,6 +59,7 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
         The model, opened from the new bundle.
 
     Raises:
+        ModelError: There is no such model, or the hub cannot be reached.
         DataError: The model cannot be read, is of another kind, or does not compute the same.
 
     Example:
@@ -176,7 +177,9 @@ def export(model: Any, to: Library, output: str | Path, **options: Any) -> Expor
         What was verified: the class that opens the model, the largest output difference, and so on.
 
     Raises:
-        DataError: The library has no equivalent model, or computes something else.
+        ModelError: The library has no equivalent model. For transformers, train with `positions="interleaved"` (a GPT:
+            `positions="learned"`).
+        DataError: The library computes something else.
 
     Example:
         >>> report = qkv.export("runs/en-de", "ctranslate2", "exported/en-de", compute_type="int8")

@@ -81,7 +81,14 @@ def evaluate(model: Any, source: Any = ..., *, progress: bool = ..., **options: 
 
 @with_options(*option_classes(), EXACT)
 def evaluate(
-    model: Any, source: Any = None, reference: Any = (), *, progress: bool = True, **options: Any
+    model: Any,
+    source: Any = None,
+    reference: Any = (),
+    *,
+    source_column: str | None = None,
+    target_column: str | None = None,
+    progress: bool = True,
+    **options: Any,
 ) -> Report:
     """Score a model on a test set, as `qkv evaluate` does.
 
@@ -94,6 +101,8 @@ def evaluate(
             A folder is opened in float32, a loaded model is used as it is.
         source: Sentences to translate; for a classifier, texts of which `labels` are the classes.
         reference: A translation of each sentence, or a list of several for each.
+        source_column: The column of the sources in `pairs`, if its name does not say so.
+        target_column: The column of the references in `pairs`.
         progress: Show a progress bar if it takes a while.
 
     Returns:
@@ -114,7 +123,8 @@ def evaluate(
     """
     kind = kind_to_evaluate(model)
     evaluator: Evaluator = resolve(str(kind.evaluator))
-    given = {**options}
+    columns = {"source_column": source_column, "target_column": target_column}
+    given = {**options, **{name: value for name, value in columns.items() if value is not None}}
     if source is not None:
         given["source"] = source
     if not (reference is None or (isinstance(reference, tuple) and not reference)):

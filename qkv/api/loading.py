@@ -1,12 +1,15 @@
 """load(): open a model of any family, from a folder or from the hub."""
 
 import re
+from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from qkv.checkpoint.files import read_json
 from qkv.engine.library import cache_folder
 from qkv.environment import has_torch
-from qkv.errors import DataError, InputTypeError, MissingExtraError, ModelError
+from qkv.errors import DataError, InputTypeError, MissingExtraError, ModelError, QkvError
 from qkv.families.loading import load as load_folder
 from qkv.runtime.model import Model
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
@@ -36,7 +39,9 @@ if TYPE_CHECKING:
 
 
 Wanted = TypeVar("Wanted", bound=Model)
-HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # organization/model
+HUB_NAME = re.compile(
+    r"[\w-][\w.-]*(/[\w-][\w.-]*)?"
+)  # organization/model, or a model without an organization
 
 
 @overload
@@ -74,8 +79,9 @@ def load(
     """Open a model.
 
     Args:
-        model: The folder of a model, or the name of a model on the hub, such as "Helsinki-NLP/opus-mt-en-de". A model of the
-            hub is downloaded and converted once, and kept in qkv's cache folder. This needs qkv's extras `hub` and `train`.
+        model: The folder of a model, or the name of a model on the hub, such as "Helsinki-NLP/opus-mt-en-de". A folder in
+            Hugging Face format and a model of the hub are converted once, and kept in qkv's cache folder. This needs qkv's
+            extras `hub` and `train`.
         options: How to run it, as an object. Keywords replace its fields.
         kind: The class that is expected, such as `qkv.Translator`. A model of another class is an error, and type checkers
             know what is returned.
@@ -105,25 +111,57 @@ def load(
 
 
 def folder_of(model: str | Path, revision: str | None) -> Path:
-    """The folder of a bundle. A model of the hub is converted first, unless it is in the cache."""
-    folder = Path(model)
-    name = str(model)
-    if (
-        folder.exists()
-        or not isinstance(model, str)
-        or not HUB_NAME.fullmatch(name)
-        or folder.parent.is_dir()
-    ):
+    """The folder of a bundle. A model in Hugging Face format, or of the hub, is converted first, unless it is in the cache."""
+    folder, name = Path(model), str(model)
+    if is_published(folder):
+        return imported_folder(folder)
+    if folder.exists() or not isinstance(model, str) or not HUB_NAME.fullmatch(name):
+        return folder
+    if "/" in name and folder.parent.is_dir():
         return folder  # a folder whose parent exists is meant as a folder
-    cached = cache_folder() / "models" / f"{name.replace('/', '--')}{f'@{revision}' if revision else ''}"
+    cached = models_cache() / f"{name.replace('/', '--')}{f'@{revision}' if revision else ''}"
     if not (cached / "config.json").exists():
-        import_from_hub(name, revision, cached)
+        import_once(name, revision, cached)
     return cached
 
 
-def import_from_hub(name: str, revision: str | None, cached: Path) -> None:
+def is_published(folder: Path) -> bool:
+    """Is this a model in Hugging Face format?"""
+    config = folder / "config.json"
+    if not config.is_file():
+        return False
+    try:
+        found = read_json(config)
+    except QkvError:  # reported when it is opened
+        return False
+    return isinstance(found, dict) and "model_type" in found and "kind" not in found
+
+
+def imported_folder(folder: Path) -> Path:
+    """The bundle of a published model, in the cache under its path and the state of its files."""
+    where = sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+    files = sorted((each.name, each.stat()) for each in folder.iterdir() if each.is_file())
+    state = repr([(name, found.st_size, found.st_mtime_ns) for name, found in files])
+    cached = models_cache() / f"{folder.resolve().name}-{where}-{sha256(state.encode()).hexdigest()[:16]}"
+    if not (cached / "config.json").exists():
+        import_once(str(folder), None, cached)
+        for old in cached.parent.glob(f"*-{where}-*"):
+            if old != cached:
+                rmtree(old, ignore_errors=True)  # from before the files changed
+    return cached
+
+
+def models_cache() -> Path:
+    return cache_folder() / "models"
+
+
+def import_once(name: str, revision: str | None, cached: Path) -> None:
     if not has_torch():
-        what = f"there is no folder {name}, and the import of a model from the hub"
+        what = (
+            f"importing {name}"
+            if Path(name).exists()
+            else f"there is no folder {name}; importing it from the hub"
+        )
         raise MissingExtraError(what, package="torch", extra="train")
     from qkv.hub.download import folder_of as download
     from qkv.hub.importing import import_model

@@ -89,8 +89,8 @@ def split_data(trainable: Trainable, given: dict[str, Any]) -> tuple[GivenData, 
     in_memory = {name: model for name, model in models.items() if not isinstance(model, Path)}
     given = {name: value for name, value in (given | models).items() if name not in in_memory}
     data = trainable.inputs.from_python(given)
-    for name, model in in_memory.items():
-        data = data.with_writer(partial(write_model, name, model))
+    models_first = (partial(write_model, name, model) for name, model in in_memory.items())
+    data = replace(data, writers=(*models_first, *data.writers))
     others = files | trainable.inputs.PYTHON
     return data, {name: value for name, value in given.items() if name not in others}
 
@@ -137,7 +137,10 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
         if stop.received == SIGTERM:
             sys.exit(stop.exit_code)
         raise KeyboardInterrupt(f"the run is saved. Resume it with qkv.resume({str(out)!r}).")
-    return load(out)
+    model = load(out)
+    for line in model.report.advice:
+        show.say(f"advice: {line}")
+    return model
 
 
 @contextmanager

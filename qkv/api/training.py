@@ -48,7 +48,8 @@ def train_translator(
 
     Args:
         pairs: Rows of a source and a target: a list, an iterator, a data set, a table or a dictionary of columns. Or a file:
-            .tsv, .jsonl, .tmx or .po. Columns that are named after languages set the languages.
+            .tsv, .jsonl, .tmx or .po. Columns are found by the names source and target, or by `source_language` and
+            `target_language`: en, eng, English or en_text.
         source_column: The column of the sources, if its name does not say so.
         target_column: The column of the targets.
         callbacks: Instances of `qkv.Callback`.
@@ -121,8 +122,8 @@ def train_bert(
     """Train a BERT on text, to guess masked words and whether one passage follows another.
 
     Args:
-        text: The texts: a list or an iterator of strings, a data set, a table. A blank line ends a document. A single string
-            or path is a file, and so is each path in a list of paths. Without it, the help texts and docstrings of Python's
+        text: The texts: a list or an iterator of strings, a data set, a table. A blank line ends a document. If no document
+            has two sentences, next sentences are not predicted. A single string or path is a file, and so is each path in a list of paths. Without it, the help texts and docstrings of Python's
             standard library.
         text_column: The column of the texts, if its name does not say so.
         callbacks: Instances of `qkv.Callback`.

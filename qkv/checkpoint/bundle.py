@@ -108,6 +108,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not (folder / CONFIG_FILE).is_file():
         raise DataError(f"{folder} is not a qkv model: it has no config.json.")
     config = read_json(folder / CONFIG_FILE)
+    if isinstance(config, dict) and "model_type" in config and "format" not in config:
+        raise DataError(f"{folder} is a Hugging Face model, not a qkv model. Import it first.")
     if not isinstance(config, dict) or "format" not in config or not isinstance(config.get("kind"), str):
         raise DataError(f"{folder} is not a qkv model: its config.json has no format and kind.")
     number = config.pop("format")

@@ -22,6 +22,20 @@ WIDTH, HEIGHT, MARGIN = 480, 180, 36  # of the plot, in pixels
 CURVES = {"loss": "#8c8c8c", "validation_loss": "#1f77b4"}  # and their colours
 
 
+TOO_SHORT = (
+    "The time limit ended training while the validation loss was still falling. Resume with more time."
+)
+
+
+def is_too_short(training: Any) -> bool:
+    """Did the time limit end a run whose loss was still falling? `training` is that part of a report."""
+    return (
+        isinstance(training, Mapping)
+        and training.get("ended_by") == "minutes"
+        and bool(training.get("still_falling"))
+    )
+
+
 class TrainingReport(Mapping[str, Any]):
     """What `report.json` of a model says, with the losses of the run.
 
@@ -60,6 +74,13 @@ class TrainingReport(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.facts)
 
+    @property
+    def advice(self) -> list[str]:
+        """What to do for a better model, in sentences. Empty if there is nothing to say."""
+        training = self.facts.get("training", {})
+        given = [str(each) for each in self.facts.get("advice", [])]
+        return [TOO_SHORT, *given] if is_too_short(training) else given
+
     def to_dict(self) -> dict[str, Any]:
         """The report as plain dictionaries and lists."""
         return dict(self.facts)
@@ -77,7 +98,8 @@ class TrainingReport(Mapping[str, Any]):
             value = self.facts.get("validation", {}).get(name)
             if isinstance(value, dict):
                 found[f"validation {name}"] = f"{value['value']:.1f}"
-        return {**found, **{name: str(value) for name, value in self.facts.get("results", {}).items()}}
+        found |= {name: str(value) for name, value in self.facts.get("results", {}).items()}
+        return {**found, **({"advice": " ".join(self.advice)} if self.advice else {})}
 
     def _repr_html_(self) -> str:
         rows = "".join(

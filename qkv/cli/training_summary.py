@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from qkv.checkpoint.training_report import is_too_short
 from qkv.cli import program
 from qkv.cli.resuming import resume_command
 from qkv.errors import QkvError
@@ -26,7 +27,7 @@ def summarize(trainable: Trainable, report: Mapping[str, Any], out: Path) -> Non
     say(
         f"{training['steps']:,} steps in {training['minutes']} minutes, {speed}; kept the {training['weights']}"
     )
-    if training["ended_by"] == "minutes" and training["still_falling"]:
+    if is_too_short(training):
         say(advice_on_time(trainable, out))
     for line in trainable.summary_lines(report):
         say(line)

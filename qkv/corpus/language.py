@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
-from qkv.corpus.codes import two_letters
+from qkv.data.language_codes import two_letters
 from qkv.errors import MissingExtraError
 
 USUAL = (

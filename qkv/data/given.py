@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from qkv.data.parallel import ParallelText, sides_of_record
-from qkv.data.python_rows import Row, is_path, rows_of, type_name
-from qkv.errors import DataError, InputError, InputTypeError
+from qkv.data.pair_columns import PairColumns, read_pair_rows
+from qkv.data.parallel import ParallelText
+from qkv.data.python_rows import Row, type_name
+from qkv.errors import InputError, InputTypeError
 
 TO_LIST = ("to_pylist", "to_list", "tolist")  # of columns in pyarrow, polars, and pandas and NumPy
 
@@ -36,32 +37,12 @@ def check_length(count: int, name: str, expected: int, of: str) -> None:
         raise InputError(f"{name} has {count:,} elements, but {of} has {expected:,}. Give one for each.")
 
 
-def pairs_of(values: Any, name: str, source: str | None = None, target: str | None = None) -> ParallelText:
-    """Sentence pairs from rows: tuples of two, or dictionaries. Languages are the names of columns such as "en"."""
-    found = list(iterate_pairs(values, name, source, target))
+def pairs_of(values: Any, name: str, columns: PairColumns) -> ParallelText:
+    """Sentence pairs from rows: tuples of two, or dictionaries."""
+    found = list(iterate_pairs(values, name, columns))
     return ParallelText(source=[each for each, _ in found], target=[each for _, each in found])
 
 
-def iterate_pairs(
-    values: Any, name: str, source: str | None = None, target: str | None = None
-) -> Iterator[tuple[str, str]]:
-    for row in rows_of(values, name):
-        yield pair_in(row, source, target)
-
-
-def pair_in(row: Row, source: str | None, target: str | None) -> tuple[str, str]:
-    """A dictionary is read as a line of a .jsonl file."""
-    value = row.value
-    if isinstance(value, Mapping):
-        try:
-            sides = sides_of_record(dict(value), source, target, row.name)
-        except DataError as error:
-            raise InputError(str(error)) from None
-        first, second = (Row(row.name, each).text() for each in sides)
-        return first, second
-    if is_path(value) or isinstance(value, bytes) or not hasattr(value, "__len__"):
-        raise InputTypeError(f"{row.name} is {type_name(value)}; expected a pair of texts or a dictionary.")
-    if len(value) != 2:
-        items = "1 item" if len(value) == 1 else f"{len(value)} items"
-        raise InputError(f"{row.name} has {items}; expected a pair of texts.")
-    return row.text(0), row.text(1)
+def iterate_pairs(values: Any, name: str, columns: PairColumns) -> Iterator[tuple[str, str]]:
+    _, pairs = read_pair_rows(values, name, columns)
+    yield from pairs

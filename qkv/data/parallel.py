@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from qkv.data.language_tags import check_different, join_tags, language_tag, matching_tag
+from qkv.data.language_codes import column_of_language
+from qkv.data.language_tags import check_different, join_tags, language_tag
 from qkv.data.lines import numbered_lines, one_line, open_file, reject_lone_surrogates
 from qkv.data.po import read_po
 from qkv.data.tmx import read_tmx, tmx_direction
@@ -134,21 +135,20 @@ def sides_of_record(
         return record["source"], record["target"]
     translation = record.get("translation")
     sides = translation if isinstance(translation, dict) else record
-    by_tag = {language_tag(key): value for key, value in sides.items()}
     if source is None or target is None:
         raise DataError(
-            f'{where} has no "source" and "target" but {join_tags(by_tag)}: '
+            f'{where} has no "source" and "target" but {join_tags(map(language_tag, sides))}: '
             "give the source and target languages."
         )
     found = []
     for language in check_different(source, target):
-        tag = matching_tag(language, by_tag)
-        if tag is None:
+        name = column_of_language(language, list(sides))
+        if name is None:
             raise DataError(
-                f"{where} has no {language} but {join_tags(by_tag)}: "
+                f"{where} has no {language} but {join_tags(map(language_tag, sides))}: "
                 "choose the source and target languages from these, or correct the line."
             )
-        found.append(by_tag[tag])
+        found.append(sides[name])
     return found[0], found[1]
 
 

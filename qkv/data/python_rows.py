@@ -8,6 +8,7 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,12 @@ def rows_of(data: Any, argument: str) -> Iterator[Row]:
         yield Row(f"{argument}[{number}]", value)
     if empty:
         raise InputError(f"{argument} is empty. Give some data.")
+
+
+def peek(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
+    """The first row, and all rows."""
+    first = next(rows)  # `rows_of` has raised an error if there is none
+    return first, chain([first], rows)
 
 
 def values_of(data: Any, argument: str) -> Iterable[Any]:

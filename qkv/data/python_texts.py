@@ -2,18 +2,15 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from qkv.data.labels import LABEL_NAMES, SECOND_NAMES, TEXT_NAMES
-from qkv.data.language_tags import language_tag, matching_tag
-from qkv.data.python_rows import Row, find_column, first_of, rows_of, shown, type_name
+from qkv.data.pair_columns import PairColumns, read_pair_rows
+from qkv.data.python_rows import Row, find_column, first_of, peek, rows_of, shown, type_name
 from qkv.errors import InputError, InputTypeError
-
-PAIR = "a source and a target"
 
 
 def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
@@ -26,89 +23,14 @@ def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:
     return path
 
 
-def peek(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
-    """The first row, and all rows."""
-    first = next(rows)  # `rows_of` has raised an error if there is none
-    return first, chain([first], rows)
-
-
 # Sentence pairs ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairColumns:
-    """What the caller says about the columns of sentence pairs."""
-
-    source: str | None = None
-    target: str | None = None
-    source_language: str | None = None
-    target_language: str | None = None
 
 
 def write_pairs(path: Path, data: Any, argument: str, given: PairColumns) -> PairColumns:
     """Write sentence pairs. Returns the columns with the languages that the data name."""
-    first, rows = peek(rows_of(data, argument))
-    nested = None
-    if isinstance(first.value, dict):
-        given, nested = resolve_pair_columns(first.value, argument, given)
-    sides = (pair_of(row, given, nested) for row in rows)
-    write_lines(path, ({"source": source, "target": target} for source, target in sides))
-    return given
-
-
-def pair_of(row: Row, columns: PairColumns, nested: str | None) -> tuple[str, str]:
-    value = row.value
-    if isinstance(value, dict) and columns.source is not None and columns.target is not None:
-        inner = row if nested is None else Row(f"{row.name}[{nested!r}]", row.item(nested))
-        return inner.text(columns.source), inner.text(columns.target)
-    if isinstance(value, str | bytes) or not hasattr(value, "__len__") or not hasattr(value, "__getitem__"):
-        raise InputTypeError(f"{row.name} is {type_name(value)}; expected {PAIR}.")
-    if len(value) != 2 or isinstance(value, dict):
-        items = "1 item" if len(value) == 1 else f"{len(value)} items"
-        raise InputError(f"{row.name} has {items}; expected {PAIR}.")
-    return row.text(0), row.text(1)
-
-
-def resolve_pair_columns(
-    first: dict[str, Any], argument: str, given: PairColumns
-) -> tuple[PairColumns, str | None]:
-    """The names of both columns, and the column that they are nested in, if there is one."""
-    nested = "translation" if isinstance(first.get("translation"), dict) else None
-    names = [str(name) for name in (first if nested is None else first["translation"])]
-    for side in ("source", "target"):
-        if getattr(given, side) is not None:
-            find_column(getattr(given, side), names, argument)
-    source = given.source or language_column(given.source_language, names) or first_of(["source"], names)
-    target = given.target or language_column(given.target_language, names) or first_of(["target"], names)
-    if source is None and target is None and len(names) == 2:
-        source, target = names
-    if source is None or target is None or source == target:
-        raise InputError(
-            f"{argument} has the columns {shown(names)}. Choose the source_column and the target_column."
-        )
-    return PairColumns(
-        source=source,
-        target=target,
-        source_language=given.source_language or as_language(source),
-        target_language=given.target_language or as_language(target),
-    ), nested
-
-
-def language_column(language: str | None, names: Sequence[str]) -> str | None:
-    if language is None:
-        return None
-    by_tag = {language_tag(name): name for name in names}
-    tag = matching_tag(language, by_tag)
-    return None if tag is None else by_tag[tag]
-
-
-def as_language(name: str) -> str | None:
-    """A column's name, if it looks like a language: en, pt-BR, zho_Hans."""
-    first, *rest = language_tag(name).split("-")
-    fits = (
-        2 <= len(first) <= 3 and first.isascii() and first.isalpha() and all(len(each) <= 4 for each in rest)
-    )
-    return language_tag(name) if fits else None
+    found, pairs = read_pair_rows(data, argument, given)
+    write_lines(path, ({"source": source, "target": target} for source, target in pairs))
+    return found
 
 
 # Texts ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from qkv.checkpoint.tensors import read_tensors
 from qkv.data.worlds import LANGUAGES, deck_pairs
 from qkv.errors import QkvError
 from qkv.explorer.recompute import Check, check
-from qkv.explorer.wire import Precision, array_of, pack, summary, tensors
+from qkv.explorer.wire import Precision, array_of, final_output, pack, summary, tensors
 from qkv.families.loading import kind_of, load
 from qkv.families.tracing import tracer_of, with_weights
 from qkv.runtime.running import EXACT
@@ -104,7 +104,7 @@ class Explorer:
             found.append(
                 {
                     "checkpoint": step,
-                    "output": trace.output,
+                    "output": final_output(trace),
                     "tokens": [side.tokens for side in trace.sides],
                     "output_tokens": trace.sides[-1].output,
                     "log_probability": sum(

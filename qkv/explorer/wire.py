@@ -60,12 +60,17 @@ def array_of(trace: Trace, name: str) -> Any:
     return array
 
 
+def final_output(trace: Trace) -> str:
+    """What the model's own method gives, also if it tried again after the traced attempt."""
+    return trace.output if trace.translation is None else trace.translation
+
+
 def summary(trace: Trace, check: Check) -> dict[str, Any]:
     """Everything but the large arrays; attention is included."""
     return {
         "kind": trace.kind,
         "text": trace.text,
-        "output": trace.output,
+        "output": final_output(trace),
         "config": trace.config,
         "sides": [to_dict(each) for each in trace.sides],
         "names": {name: list(array.shape) for name, array in trace.arrays.items()},

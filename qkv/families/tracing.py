@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from qkv.data.images import is_image
 from qkv.errors import InputTypeError, ModelError
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
@@ -22,7 +23,7 @@ class Tracer(Protocol):
     def __call__(
         self,
         product: Any,
-        text: str,
+        text: Any,
         experiment: Experiment = ...,
         *,
         beam: int | None = None,
@@ -30,13 +31,13 @@ class Tracer(Protocol):
     ) -> Trace: ...
 
 
-def trace(model: Any, text: str) -> Trace:
+def trace(model: Any, text: Any) -> Trace:
     """Record every intermediate value of one output, by name.
 
     Args:
         model: A translator, language model, BERT or ViT from `qkv.load`, or its folder. Values are always those of the
             model in float32.
-        text: The input; for a ViT, the path of an image.
+        text: The input. For a ViT, an image as `classify` takes it: a path, a Pillow image or an array.
 
     Returns:
         The trace. A notebook shows it as a heat map of attention.
@@ -49,12 +50,18 @@ def trace(model: Any, text: str) -> Trace:
         >>> trace["decoder.0.cross_attention.weights"].ndim  # heads, output tokens, source tokens
         3
     """
-    if not isinstance(text, str | Path):
-        name = "None" if text is None else type(text).__name__
-        raise InputTypeError(f"text is {name}; expected str.")
     if isinstance(model, str | Path):
-        return tracer_of(kind_of(model))(load(model, EXACT), str(text))
-    return tracer_of(kind_of_product(model))(model, str(text))
+        tracer, product = tracer_of(kind_of(model)), load(model, EXACT)
+    else:
+        tracer, product = tracer_of(kind_of_product(model)), model
+    if getattr(product, "reads", "") != "images":
+        if not isinstance(text, str):
+            name = "None" if text is None else type(text).__name__
+            raise InputTypeError(f"text is {name}; expected str.")
+    elif not is_image(text):
+        name = "None" if text is None else type(text).__name__
+        raise InputTypeError(f"text is {name}; expected an image: a path, a Pillow image or an array.")
+    return tracer(product, text)
 
 
 def tracer_of(kind: BundleKind) -> Tracer:

@@ -4,7 +4,7 @@ import re
 from fnmatch import fnmatch
 from pathlib import Path
 
-from qkv.errors import DataError, MissingExtraError
+from qkv.errors import MissingExtraError, ModelError
 from qkv.hub.folder import pickle_refusal
 
 NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)?")
@@ -17,9 +17,9 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
     if Path(model).is_dir():
         return Path(model)
     if Path(model).is_file():
-        raise DataError(f"{model} is a file: give the folder of the model.")
+        raise ModelError(f"{model} is a file: give the folder of the model.")
     if not NAME.fullmatch(model) or model.startswith("."):
-        raise DataError(f"there is no folder {model}, and this is not the name of a model on the hub.")
+        raise ModelError(f"there is no folder {model}, and this is not the name of a model on the hub.")
     try:
         import huggingface_hub
         from huggingface_hub import errors
@@ -29,8 +29,8 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
     patterns = [*WANTED, PICKLES] if allow_pickle else WANTED
     try:
         folder = Path(huggingface_hub.snapshot_download(model, revision=revision, allow_patterns=patterns))
-    except errors.LocalEntryNotFoundError:
-        raise DataError(
+    except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
+        raise ModelError(
             f"the hub cannot be reached, and {model} is not in its cache. Check the network, or "
             "give a folder."
         ) from None
@@ -38,12 +38,12 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
         what = (
             "no such revision of it" if isinstance(error, errors.RevisionNotFoundError) else "no such model"
         )
-        raise DataError(
+        raise ModelError(
             f"there is no folder {model}, and the hub has {what}. If it is private or gated, log in with `hf auth login`."
         ) from None
     except Exception as error:  # a server may fail in any way
         reason = (str(error).strip().splitlines() or [""])[0]
-        raise DataError(
+        raise ModelError(
             f"{model} could not be downloaded ({type(error).__name__}: {reason}). Try again later."
         ) from None
     if (

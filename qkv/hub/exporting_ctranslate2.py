@@ -10,7 +10,7 @@ import torch
 from qkv.checkpoint.bundle import TOKENIZER_FILE
 from qkv.checkpoint.files import write_file
 from qkv.checkpoint.outputs import check_new_folder
-from qkv.errors import DataError
+from qkv.errors import DataError, ModelError
 from qkv.families import bundle_kinds
 from qkv.families.family import resolve
 from qkv.families.loading import kind_of, load
@@ -60,7 +60,7 @@ def exporter_of(model: Path) -> Exporter:
     kind = kind_of(model)
     if kind.ctranslate2 is None:
         able = ", ".join(each.name for each in bundle_kinds().values() if each.ctranslate2 is not None)
-        raise DataError(
+        raise ModelError(
             f"{model} holds a model of kind '{kind.name}', which CTranslate2 cannot run. It runs {able}."
         )
     exporter: Exporter = resolve(kind.ctranslate2)

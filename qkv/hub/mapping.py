@@ -1,14 +1,27 @@
 """The interface of mappings between published models and ours."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from torch import Tensor
 
+from qkv.errors import ModelError, as_flags, with_names
 from qkv.hub.folder import Published
 
 NOTES = "qkv.json"  # in folders that qkv writes: what the format cannot store, and a fingerprint
+
+
+class NotExportableError(ModelError):
+    """A model that the other library has no class for. Options are written as {positions}="interleaved"."""
+
+    def __init__(self, template: str):
+        self.template = template
+        super().__init__(with_names(template, str))
+
+    def with_flags(self) -> str:
+        return with_names(re.sub(r'(\{[a-z_]+\})="([^"]*)"', r"\1 \2", self.template), as_flags)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """One output of a model with every intermediate: tokens, recorded arrays, and the candidates at every step."""
 
+import difflib
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,7 +70,7 @@ class Beams:
     ]  # prefixes that were alive at each step, with their log-probabilities
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Trace:
     """Every intermediate value of one output, from `qkv.trace`. Arrays are found by name, as in a dictionary.
 
@@ -84,6 +85,8 @@ class Trace:
         True
         >>> trace.names[0]
         'encoder.tokens'
+        >>> trace.output == trace.translation
+        True
     """
 
     kind: str
@@ -91,28 +94,37 @@ class Trace:
     text: str
     """The input."""
     output: str
-    """What the model made of it."""
+    """What the model made of it: the text of the traced tokens."""
     config: dict[str, Any]
     """Of the model."""
     sides: tuple[Side, ...]
     """The stacks of the model, each with its tokens: encoder and decoder, or one."""
-    arrays: Arrays = field(repr=False)
+    arrays: Arrays
     """Recorded arrays by name, without the batch dimension."""
-    weights: Mapping[str, Tensor] = field(repr=False)
+    weights: Mapping[str, Tensor]
     """The weights of the model."""
-    choices: tuple[Choice, ...] = field(repr=False)
-    beams: Beams | None = field(default=None, repr=False)
-    picture: Any = field(default=None, repr=False)
+    choices: tuple[Choice, ...]
+    beams: Beams | None = None
+    picture: Any = None
     """The input image: channels, rows, columns; black is −1, white is 1."""
     output_weight: str | None = None
     """The weight whose rows give the logits, if it is a single matrix."""
     output_bias: str | None = None
     """The bias of the logits, if there is one."""
-    experiment: Experiment = field(default=Experiment(), repr=False)
+    experiment: Experiment = field(default=Experiment())
+    translation: str | None = None
+    """For a translator, what `translate` gives. It differs from `output` if the output repeats itself or loses a
+    placeholder: then `translate` tries again under stricter rules, but the trace shows the first attempt."""
+
+    def __repr__(self) -> str:
+        return f"Trace({self.kind}, {self.text!r} → {self.output!r}, {len(self.arrays)} arrays)"
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.arrays:
-            raise KeyError(f"no array named '{name}' was recorded; choose from {', '.join(self.arrays)}")
+            near = difflib.get_close_matches(name, self.arrays, n=3, cutoff=0.3) or self.names[:3]
+            raise KeyError(
+                f"no array named '{name}' was recorded. Near it: {', '.join(near)}; all: trace.names"
+            )
         return self.arrays[name]
 
     def __iter__(self) -> Iterator[str]:

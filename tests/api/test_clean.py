@@ -84,7 +84,7 @@ def test_html_has_no_markup_of_the_data() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: qkv.clean([("a", "b"), ("a",)], **QUICK), "pairs[1] has 1 item; expected a pair of texts."),
+        (lambda: qkv.clean([("a", "b"), ("a",)], **QUICK), "pairs[1] has 1 item; expected a source and a target."),
         (lambda: qkv.clean([("a", None)], **QUICK), "pairs[0][1] is None; expected str."),
         (lambda: qkv.clean(GOOD), "give `source_language` and `target_language`"),
         (lambda: qkv.clean(), "give the corpus: either `pairs`, or both `source` and `target`."),

@@ -152,13 +152,20 @@ def test_texts_may_be_lists_iterators_columns_or_files(translator: qkv.Translato
         [{"source": source, "target": target} for source, target in PAIRS],
         ({"translation": {"en": source, "xx": target}} for source, target in PAIRS),
         {"en": SOURCE, "xx": REFERENCE},
+        {"reference": REFERENCE, "source": SOURCE},
         Frame({"source": SOURCE, "target": REFERENCE}),
     ],
-    ids=["tuples", "iterator", "dictionaries", "generator of datasets", "columns", "frame"],
+    ids=["tuples", "iterator", "dictionaries", "generator of datasets", "columns", "references", "frame"],
 )
 def test_pairs_may_have_any_usual_shape(pairs: Any, translator: qkv.Translator) -> None:
     report = qkv.evaluate(translator, pairs=pairs)
     assert report.sentences == len(PAIRS)
+    assert report.worst[0].source in SOURCE
+
+
+def test_columns_of_pairs_may_be_named(translator: qkv.Translator) -> None:
+    frame = Frame({"target": SOURCE, "source": REFERENCE})  # misleading names
+    report = qkv.evaluate(translator, pairs=frame, source_column="target", target_column="source")
     assert report.worst[0].source in SOURCE
 
 
@@ -312,10 +319,10 @@ def test_an_error_of_an_iterator_is_not_swallowed(translator: qkv.Translator) ->
         (lambda m: qkv.evaluate(m, [], []), "source is empty"),
         (lambda m: qkv.evaluate(m, ["a"]), "give either `reference` with one file or more, or `pairs`."),
         (lambda m: qkv.evaluate(m, "nowhere.txt", ["a"]), "there is no file nowhere.txt"),
-        (lambda m: qkv.evaluate(m, pairs=[("a", "b"), ("a",)]), "pairs[1] has 1 item; expected a pair of texts."),
+        (lambda m: qkv.evaluate(m, pairs=[("a", "b"), ("a",)]), "pairs[1] has 1 item; expected a source and a target."),
         (lambda m: qkv.evaluate(m, pairs=[("a", None)]), "pairs[0][1] is None; expected str."),
-        (lambda m: qkv.evaluate(m, pairs=["a"]), "pairs[0] is str; expected a pair of texts or a dictionary."),
-        (lambda m: qkv.evaluate(m, pairs=[{"en": "a", "fr": "b"}]), "pairs[0] has no xx but en, fr"),
+        (lambda m: qkv.evaluate(m, pairs=["a"]), "pairs[0] is str; expected a source and a target."),
+        (lambda m: qkv.evaluate(m, pairs=[{"en": "a", "fr": "b"}]), "pairs has the columns 'en', 'fr'. Choose the source_column"),
         (lambda m: qkv.evaluate(m, pairs={"source": ["a"], "target": []}), "the columns of pairs have different lengths: 'target' ends first."),
         (lambda m: qkv.evaluate(m, text=["a"]), "`text` is not for a model of kind 'translator'"),
         (lambda m: qkv.evaluate(MODELS / "gpt", SOURCE, REFERENCE), "`source` is not for a model of kind 'gpt', which takes music, part, text."),

@@ -1,5 +1,6 @@
 """A model of the hub is imported once, kept in the cache by name and revision, and opened from there."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,52 @@ def test_a_folder_is_never_looked_for_on_the_hub(
     downloads: list[tuple[str, str | None]], tmp_path: Path
 ) -> None:
     (tmp_path / "runs").mkdir()
-    for name in ("runs/mistyped", "./someone/tiny", "mistyped", "/some/where"):
+    for name in ("runs/mistyped", "./someone/tiny", "./mistyped", "/some/where", Path("tiny")):
         with pytest.raises(qkv.ModelError):
             qkv.load(name)
     assert downloads == []
+
+
+def test_a_name_without_an_organization_is_looked_for_on_the_hub(
+    downloads: list[tuple[str, str | None]],
+) -> None:
+    assert isinstance(qkv.load("tiny"), qkv.LanguageModel)
+    assert downloads == [("tiny", None)]
+
+
+def test_a_folder_in_hugging_face_format_is_imported_once_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_gpt2(tmp_path / "theirs")
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    first = qkv.LanguageModel.load(tmp_path / "theirs", threads=1)
+    [cached] = (tmp_path / "cache" / "models").iterdir()
+    made = (cached / "config.json").stat().st_mtime_ns
+    again = qkv.load(str(tmp_path / "theirs"))
+    assert (cached / "config.json").stat().st_mtime_ns == made
+    assert first.generate("one", max_new_tokens=3) == again.generate("one", max_new_tokens=3)
+    os.utime(tmp_path / "theirs" / "model.safetensors")
+    qkv.load(tmp_path / "theirs")
+    [other] = (tmp_path / "cache" / "models").iterdir()  # the old one is gone
+    assert other != cached
+    with pytest.raises(qkv.ModelError, match="holds a LanguageModel, not a Bert"):
+        qkv.Bert.load(tmp_path / "theirs")
+
+
+def test_an_unreachable_hub_is_the_same_error_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import errors
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise errors.OfflineModeIsEnabled("offline")
+
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fail)
+    monkeypatch.chdir(tmp_path)
+    for call in (lambda: qkv.load("gpt2"), lambda: qkv.import_model("gpt2", "out")):
+        with pytest.raises(qkv.ModelError, match="the hub cannot be reached, and gpt2 is not in its cache"):
+            call()
 
 
 def test_without_torch_the_missing_extra_is_named(

@@ -14,9 +14,10 @@ from qkv.data.choices import read_questions
 from qkv.data.documents import read_documents
 from qkv.data.labelled_pictures import read_image_folder
 from qkv.data.labels import read_labelled
+from qkv.data.pair_columns import PairColumns
 from qkv.data.parallel import read_pairs
 from qkv.data.python_images import write_captioned, write_classes, write_images
-from qkv.data.python_texts import LabelColumns, PairColumns, write_labelled, write_pairs, write_texts
+from qkv.data.python_texts import LabelColumns, write_labelled, write_pairs, write_texts
 from qkv.errors import DataError, InputError, InputTypeError
 
 SOURCES = ["a\tb", 'he said "no"', "", "🙂 naïve", "back\\slash", "\u2028 separator"]
@@ -61,7 +62,17 @@ def nested(source: str, target: str) -> dict[str, Any]:
         (iter(PAIRS), {}),
         ([list(pair) for pair in PAIRS], {}),
         (np.array(PAIRS, dtype=object), {}),
-        ([{"en": source, "de": target} for source, target in PAIRS], {}),
+        ([{"en": source, "de": target} for source, target in PAIRS], {"source_language": "en"}),
+        (Frame({"german": TARGETS, "english": SOURCES}), {"source_language": "en", "target_language": "de"}),
+        (
+            Frame({"id": [1] * 6, "deu": TARGETS, "eng": SOURCES}),
+            {"source_language": "en", "target_language": "de"},
+        ),
+        (
+            Frame({"text_de": TARGETS, "en_text": SOURCES}),
+            {"source_language": "English", "target_language": "ger"},
+        ),
+        (Frame({"tgt": TARGETS, "n": [1] * 6, "src": SOURCES}), {"source_language": "en"}),
         ([{"de": t, "en": s} for s, t in PAIRS], {"source_language": "en", "target_language": "de"}),
         ({"source": SOURCES, "target": iter(TARGETS)}, {}),
         (
@@ -81,10 +92,31 @@ def test_pairs_are_read_back_as_they_were(tmp_path: Path, data: Any, columns: di
 
 def test_columns_that_are_languages_name_the_languages(tmp_path: Path) -> None:
     rows = [{"en": "a", "pt_BR": "b"}]
-    found = write_pairs(tmp_path / "a.jsonl", rows, "pairs", PairColumns())
+    found = write_pairs(tmp_path / "a.jsonl", rows, "pairs", PairColumns(target="pt_BR"))
     assert (found.source_language, found.target_language) == ("en", "pt-br")
-    found = write_pairs(tmp_path / "b.jsonl", [{"question": "a", "answer": "b"}], "pairs", PairColumns())
+    rows = [{"question": "a", "answer": "b"}]
+    found = write_pairs(tmp_path / "b.jsonl", rows, "pairs", PairColumns(source="question"))
     assert (found.source_language, found.target_language) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "advice"),
+    [
+        (["de", "en"], {}, "Choose the direction, for example source_language='de', target_language='en'."),
+        (["id", "german", "en"], {}, "Choose the direction, for example source_language='de', target_language='en'."),
+        (["question", "answer"], {}, "Choose the source_column and the target_column."),
+        (["fr", "de"], {"source_language": "en", "target_language": "de"}, "Choose the source_column and the target_column."),
+        (["en_a", "en_b", "de"], {"source_language": "en", "target_language": "de"}, "Choose the source_column and the target_column."),
+    ],
+)  # fmt: skip
+def test_the_direction_is_never_guessed_from_the_order_of_columns(
+    tmp_path: Path, names: list[str], columns: dict[str, str], advice: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        write_pairs(
+            tmp_path / "pairs.jsonl", Frame({name: ["x"] for name in names}), "pairs", PairColumns(**columns)
+        )
+    assert str(caught.value) == f"pairs has the columns {', '.join(map(repr, names))}. {advice}"
 
 
 def broken() -> Iterator[tuple[str, str]]:
@@ -104,7 +136,7 @@ def broken() -> Iterator[tuple[str, str]]:
         ([], InputError, "pairs is empty. Give some data."),
         (7, InputTypeError, "pairs is int; expected a list, an iterator, a table or a file."),
         (None, InputTypeError, "pairs is None; expected a list, an iterator, a table or a file."),
-        ([{"en": "a", "de": "b"}, {"en": "a"}], InputError, "pairs[1] has no 'de', only 'en'."),
+        ([{"source": "a", "target": "b"}, {"source": "a"}], InputError, "pairs[1] has no 'target', only 'source'."),
         (
             {"source": ["a", "b"], "target": ["c"]},
             InputError,

@@ -173,10 +173,50 @@ def test_a_generator_that_fails_raises_its_own_error_and_frees_the_folder(tmp_pa
 def test_languages_come_from_the_columns_of_both_parts(tmp_path: Path) -> None:
     rows = [{"en": source, "de": target} for source, target in PAIRS]
     turned = {"de": [target for _, target in PAIRS[:9]], "en": [source for source, _ in PAIRS[:9]]}
-    model = qkv.train_translator(rows, valid=turned, output=tmp_path / "run", steps=1, **QUIET)
+    model = qkv.train_translator(
+        rows, valid=turned, source_language="en", output=tmp_path / "run", steps=1, **QUIET
+    )
     assert model.report["languages"] == {"source": "en", "target": "de"}
     valid = (tmp_path / "run" / "training" / "python-data" / "valid_pairs.jsonl").read_text().splitlines()
     assert valid[1] == '{"source": "one two", "target": "two one"}'
+
+
+def test_fine_tuning_reads_columns_in_the_direction_of_the_model(tmp_path: Path) -> None:
+    base = tmp_path / "base"
+    save_untrained(base, [source for source, _ in PAIRS], beam=1, length_penalty=0.0)
+    turned = {"xx": [target for _, target in PAIRS], "english": [source for source, _ in PAIRS]}
+    qkv.fine_tune(base, turned, output=tmp_path / "run", steps=1, processes=1, progress=False)
+    pairs = (tmp_path / "run" / "training" / "data" / "pairs.jsonl").read_text().splitlines()
+    assert pairs[1] == '{"source": "one two", "target": "two one"}'
+
+
+def test_a_list_of_sentences_trains_a_bert_without_next_sentences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sentences = [f"The cat saw {a} {b}." for a in WORDS for b in WORDS]
+    tiny: dict[str, Any] = {
+        "steps": 1, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "processes": 1, "vocab_size": 120
+    }  # fmt: skip
+    model = qkv.train_bert(sentences, output=tmp_path / "run", **tiny)
+    assert model.config.next_sentence is False
+    assert "training without next-sentence prediction" in capsys.readouterr().err
+    assert qkv.resume(tmp_path / "run", steps=2, progress=False).config.next_sentence is False
+    with pytest.raises(OptionError, match="or turn `next_sentence` off"):
+        qkv.train_bert(sentences, output=tmp_path / "other", next_sentence=True, progress=False, **tiny)
+
+
+def test_advice_is_shown_at_the_end_of_a_run_and_part_of_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = qkv.train_translator(PAIRS, output=tmp_path / "run", minutes=1e-7, **SMALL)
+    short, low = model.report.advice
+    assert short.startswith("The time limit ended training while the validation loss was still falling.")
+    assert "is too low to be useful" in low
+    shown = capsys.readouterr().err
+    assert f"advice: {short}" in shown
+    assert f"advice: {low}" in shown
+    model.save(tmp_path / "copy")
+    assert qkv.load(tmp_path / "copy").report.advice == [short, low]
 
 
 # Events and ends -----------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_every_number_of_its_trace_is_found_again(heads: int, beam: int) -> None
     seen = check(found)
     assert seen.arrays == 2 + 2 + 3 + 2 + 10 + 1  # tokens, states, outputs, attention, logits
     assert seen.largest < 1e-4, seen
-    assert found.output == translator.translate(SENTENCE)
+    assert found.translation == translator.translate(SENTENCE)
     assert found["decoder.0.cross_attention.weights"].shape[0] == heads
 
 

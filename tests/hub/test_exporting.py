@@ -12,7 +12,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from qkv import export, load
 from qkv.core.pairs import TranslationBatch
 from qkv.core.stack_config import StackConfig
-from qkv.errors import QkvError
+from qkv.errors import ModelError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -68,11 +68,10 @@ def test_its_tokenizer_is_opened_there_and_puts_the_end_mark(tmp_path: Path) -> 
 
 def test_what_no_class_can_hold_is_rejected_by_name_and_nothing_is_written(tmp_path: Path) -> None:
     model = saved(tmp_path / "model", "pre", "rotary")
-    with pytest.raises(
-        QkvError,
-        match=r"no translator in transformers has rotary positions\. Export this model to ctranslate2",
-    ):
+    with pytest.raises(ModelError, match="no translator in transformers has rotary positions") as caught:
         export_to_transformers(model, tmp_path / "out")
+    assert str(caught.value).endswith('or train one with positions="interleaved".')
+    assert caught.value.with_flags().endswith("or train one with --positions interleaved.")
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
 

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from qkv.families.bert.model import Bert as BertModel
 from qkv.families.bert.model import MaskedBatch
 from qkv.families.bert.product import Bert, BertDefaults
 from qkv.families.bert.settings import BertModelSettings, BertSettings
+from qkv.flags import OptionMessageError
 from qkv.text.wordpiece import WordPieceTokenizer
 from qkv.training.card import model_card
 from qkv.training.device import choose_device, with_precision
@@ -57,6 +58,12 @@ class ProseData:
 def bert_task(data: ProseData, inputs: Any, settings: BertSettings, setup: Setup) -> "BertTask":
     """Train on documents. Without a validation part, some of the text is held out."""
     train, valid = data.train, data.valid
+    if settings.next_sentence and "next_sentence" not in setup.given and not has_next_sentences(train):
+        setup.say(
+            f"no document of {train.origin} has two sentences: training without next-sentence prediction. A blank line ends "
+            "a document"
+        )
+        settings = replace(settings, next_sentence=False)
     if settings.next_sentence:
         check_next_sentences(train)
     if valid is None:
@@ -248,11 +255,16 @@ def split_long_sentences(sentences: Sequence[list[int]], longest: int) -> Docume
     ]
 
 
+def has_next_sentences(prose: Prose) -> bool:
+    return any(len(document) > 1 for document in prose.documents)
+
+
 def check_next_sentences(prose: Prose) -> None:
-    if not any(len(document) > 1 for document in prose.documents):
-        raise QkvError(
-            f"no document of {prose.origin} has two sentences, so next sentences cannot be learned. Give text with "
-            "several sentences between blank lines, or train without next-sentence prediction."
+    if not has_next_sentences(prose):
+        raise OptionMessageError(
+            "no document of {origin} has two sentences, so next sentences cannot be learned. Give text with several "
+            "sentences between blank lines, or turn {next_sentence} off.",
+            origin=prose.origin,
         )
 
 

@@ -16,7 +16,7 @@ from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.model import GPT
 from qkv.families.gpt.product import LanguageModel, LanguageModelDefaults
 from qkv.hub.folder import Published, added_tokens, check_size, read_object
-from qkv.hub.mapping import Written
+from qkv.hub.mapping import NotExportableError, Written
 from qkv.hub.naming import Settings, build_model, check_copies
 from qkv.hub.tokenizer_settings import (
     BY_ITS_FILE,
@@ -77,16 +77,16 @@ class GPTMapping:
         config = product.model.config
         stack, kind = config.stack, kind_of(product)
         if config.positions != "learned":
-            raise DataError(
-                "transformers' GPT-1 and GPT-2 have no rotary positions. Export this model to ctranslate2, or train one with "
-                "positions learned."
+            raise NotExportableError(
+                "transformers' GPT-1 and GPT-2 have no rotary positions, the default of qkv. Export this model to ctranslate2, or "
+                'train one with {positions}="learned".'
             )
         if stack.activation not in THEIR_ACTIVATIONS[kind]:
-            raise DataError(
+            raise NotExportableError(
                 f"transformers' {CLASSES[kind]} does not support {stack.activation}: this model cannot be exported."
             )
         if kind == "openai-gpt" and stack.ffn_width != 4 * stack.width:
-            raise DataError(
+            raise NotExportableError(
                 f"transformers' {CLASSES[kind]} has an ffn_width of 4 × width, and this model has {stack.ffn_width}: "
                 "it cannot be exported."
             )

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from qkv.errors import QkvError
+from qkv.errors import ModelError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.hub import MarianMapping
 from qkv.families.translator.model import Translator as TranslatorModel
@@ -34,7 +34,7 @@ EXCLUDED = -1e9  # added to a logit
 
 def save(product: Translator, folder: Path, numbers: Numbers) -> None:
     if not isinstance(product.model, TranslatorModel):
-        raise QkvError(
+        raise ModelError(
             "CTranslate2 supports only translators with a Transformer encoder and decoder: this one cannot be exported."
         )
     tokenizer = product.tokenizer
@@ -100,7 +100,7 @@ def check(config: TranslatorConfig, names: Sequence[str]) -> None:
     if len(set(names)) != config.vocab_size:
         raise ValueError("every id needs its own name")
     if config.encoder.norm_eps != config.decoder.norm_eps:
-        raise QkvError("CTranslate2 has one epsilon for all norms, but this model has two.")
+        raise ModelError("CTranslate2 has one epsilon for all norms, but this model has two.")
 
 
 def table_of(positions: nn.Module | None, config: TranslatorConfig) -> Any:

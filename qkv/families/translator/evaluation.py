@@ -10,6 +10,7 @@ from typing import Any
 
 from qkv.checkpoint.files import write_file
 from qkv.checkpoint.outputs import check_new_file
+from qkv.data.pair_columns import PairColumns
 from qkv.data.python_rows import as_path, is_path
 from qkv.errors import DataError, InputError, check_rules
 from qkv.evaluation.display import SILENT, Display
@@ -75,14 +76,14 @@ def evaluate_translations(
     options: TranslationEvaluation = TranslationEvaluation(),  # noqa: B008  (it is frozen)
     running: Running = EXACT,
     display: Display = SILENT,
-    _given: Mapping[str, Any] = NOTHING,
+    given: Mapping[str, Any] = NOTHING,
 ) -> TranslationReport:
     """Score a model, or translations from any tool, on a test set."""
     check_options(model, options)
     system = System.open(model, "translations", running, display)
     other = None if options.against is None else System.open(options.against, "against", running, display)
     systems = [system] if other is None else [system, other]
-    test_set = read_test_set(options, systems)
+    test_set = read_test_set(options, systems, given)
     check_equally_long([test_set.first, *(each.column for each in systems if each.column is not None)])
     scorer = scorer_for(options, system if system.translator or other is None else other)
     if other is not None and system.translator and other.translator and system.scoring != other.scoring:
@@ -110,7 +111,8 @@ def evaluate_translations(
     return TranslationReport(evaluation, hypotheses, measured)
 
 
-EVALUATOR = Evaluator(options=TranslationEvaluation, evaluate=evaluate_translations)
+COLUMNS = ("source_column", "target_column")
+EVALUATOR = Evaluator(options=TranslationEvaluation, evaluate=evaluate_translations, more=COLUMNS)
 
 
 # Input -----------------------------------------------------------------------------------------------
@@ -165,13 +167,17 @@ def check_output(model: Any, options: TranslationEvaluation, output: Path) -> No
     check_new_file("output", output, overwrite=options.overwrite, inputs=files)
 
 
-def read_test_set(options: TranslationEvaluation, systems: list[System]) -> TestSet:
+def read_test_set(options: TranslationEvaluation, systems: list[System], given: Mapping[str, Any]) -> TestSet:
     if options.pairs is not None:
         models = [each.translator for each in systems if each.translator is not None]
         known = models[0]._defaults.languages.named() if models else (None, None)
-        return TestSet.of_pairs(
-            options.pairs, options.source_language or known[0], options.target_language or known[1]
+        columns = PairColumns(
+            source=given.get("source_column"),
+            target=given.get("target_column"),
+            source_language=options.source_language or known[0],
+            target_language=options.target_language or known[1],
         )
+        return TestSet.of_pairs(options.pairs, columns)
     counts = [len(each.column) for each in systems if each.column is not None]
     return TestSet.of_columns(options.source, options.reference, counts[0] if counts else None)
 

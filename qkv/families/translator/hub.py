@@ -22,7 +22,7 @@ from qkv.families.translator.hub_tokenizer import read_tokenizer, tokenizer_file
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.product import Translator
 from qkv.hub.folder import Published
-from qkv.hub.mapping import Written
+from qkv.hub.mapping import NotExportableError, Written
 from qkv.hub.naming import Settings, build_model, check_copies, rename_weights
 from qkv.text.marian_tokenizer import MarianTokenizer
 
@@ -294,7 +294,7 @@ def with_positions(config: TranslatorConfig, weights: dict[str, Tensor]) -> Tran
 
 def with_encoder(product: Translator) -> TranslatorModel:
     if not isinstance(product.model, TranslatorModel):
-        raise DataError(
+        raise NotExportableError(
             "only translators with a Transformer encoder and decoder can be exported to transformers; this is another architecture."
         )
     return product.model
@@ -304,9 +304,9 @@ def check_exportable(config: TranslatorConfig) -> None:
     """Raise an error for what neither of their classes supports."""
     encoder, decoder = config.encoder, config.decoder
     if config.positions == "rotary":
-        raise DataError(
-            "no translator in transformers has rotary positions. Export this model to ctranslate2, or train one with "
-            "positions interleaved."
+        raise NotExportableError(
+            "no translator in transformers has rotary positions, the default of small models. Export this model to ctranslate2, "
+            'or train one with {positions}="interleaved".'
         )
     reasons = {
         f"norms with an epsilon of {encoder.norm_eps:g}": encoder.norm_eps != NORM_EPS,
@@ -317,7 +317,7 @@ def check_exportable(config: TranslatorConfig) -> None:
     }
     for reason, holds in reasons.items():
         if holds:
-            raise DataError(
+            raise NotExportableError(
                 f"no translator in transformers supports {reason}: this model cannot be exported."
             )
 

@@ -17,6 +17,7 @@ from qkv.training.python_data import GivenData, Values
 from qkv.training.trainable import Inputs
 
 if TYPE_CHECKING:
+    from qkv.data.pair_columns import PairColumns
     from qkv.data.parallel import ParallelText
     from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.settings import DataSettings
@@ -88,16 +89,29 @@ class FilesAndModel(Files):
 
 def write_pair_file(name: str, pairs: Any, given: Mapping[str, Any], folder: Path, known: Values) -> Values:
     """Write the pairs. If their columns are named after languages, these become inputs, also for the validation pairs."""
-    from qkv.data.python_texts import PairColumns, write_pairs
+    from qkv.data.pair_columns import PairColumns
+    from qkv.data.python_texts import write_pairs
 
     languages = {side: known.get(side) or given.get(side) for side in ("source_language", "target_language")}
     columns = PairColumns(source=given.get("source_column"), target=given.get("target_column"), **languages)
+    if known.get("fine_tune") is not None and languages == {"source_language": None, "target_language": None}:
+        columns = with_languages_of(columns, known["fine_tune"])
     found = write_pairs(folder / f"{name}.jsonl", pairs, name, columns)
     return {
         name: folder / f"{name}.jsonl",
         "source_language": found.source_language,
         "target_language": found.target_language,
     }
+
+
+def with_languages_of(columns: PairColumns, base: Path) -> PairColumns:
+    """The columns of the languages of the model that is fine-tuned."""
+    from qkv.checkpoint.bundle import read_config
+
+    named = read_config(base).get("languages")
+    both = (named.get("source"), named.get("target")) if isinstance(named, dict) else (None, None)
+    source, target = (None if each in ("source", "target") else each for each in both)
+    return replace(columns, source_language=source, target_language=target)
 
 
 def read_files(files: Files, settings: DataSettings) -> PairFiles:

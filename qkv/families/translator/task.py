@@ -11,7 +11,7 @@ from qkv.core.translation import TranslationConfig
 from qkv.errors import OptionError, QkvError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
-from qkv.families.translator.advice import advice_before
+from qkv.families.translator.advice import advice_after, advice_before
 from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
@@ -96,6 +96,9 @@ class TranslatorTask(Task[Translator]):
     def finish(self, product: Translator, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         seen = seen_in(self.corpus.train.source, self.corpus.train.target)
         report = evaluate_run(product, self.corpus, self.settings, self.scorer, run, chosen, seen)
+        bleu, epochs = report["validation"]["bleu"]["value"], report["training"]["epochs"]
+        advice = advice_after(bleu, report["data"]["pairs"], epochs)
+        report["advice"] = [] if advice is None else [f"{advice}."]
         write_bundle(out, product, report, seen)
         return report
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.data.given import items_of, pairs_of, texts_of
+from qkv.data.pair_columns import PairColumns
 from qkv.data.parallel import languages_in, read_lines, read_pairs
 from qkv.data.python_rows import as_path, is_path
 from qkv.errors import DataError, InputError
@@ -58,13 +59,13 @@ class TestSet:
     references: list[str]
 
     @classmethod
-    def of_pairs(cls, given: Any, source_language: str | None, target_language: str | None) -> TestSet:
+    def of_pairs(cls, given: Any, columns: PairColumns) -> TestSet:
         path = as_path(given) if is_path(given) else None
         if path is None:
-            pairs = pairs_of(given, "pairs", source_language, target_language)
+            pairs = pairs_of(given, "pairs", columns)
         else:
-            source_language, target_language = languages_in(path, source_language, target_language)
-            pairs = read_pairs(path, source_language=source_language, target_language=target_language)
+            source, target = languages_in(path, columns.source_language, columns.target_language)
+            pairs = read_pairs(path, source_language=source, target_language=target)
         first = Column(argument="pairs", texts=pairs.source, path=path)
         sentences = Sentences(source=pairs.source, references=[pairs.target])
         return cls(sentences=sentences, first=first, source=first.origin, references=[first.origin])

@@ -80,7 +80,7 @@ def trace_translator(
     beam: int | None = None,
     longest: int | None = None,
 ) -> Trace:
-    """Translate as `translate` does, then rerun the model on the translation and record every value.
+    """Search as `translate` does first, then rerun the model on the result and record every value.
 
     A source of more than `longest` tokens raises an error.
     """
@@ -107,12 +107,12 @@ def trace_translator(
     output = best.ids[
         : min(MAX_TRACED_TOKENS, model.config.max_length - 1)
     ]  # the start token takes a position
-    free = Trial(attempt, request, hypotheses)
-    if experiment == Experiment() and not Retry(translator._pipeline.texts, decoding).holds(free, decoding):
-        translation = translator.translate(text)  # which retries under stricter rules, or repairs it
-    else:
-        translation = translator._pipeline.texts.translation(best, attempt.reading, decoding).text
-    return recorded(translator, text, translation, ids, output, beams, experiment)
+    free, texts = Trial(attempt, request, hypotheses), translator._pipeline.texts
+    traced = texts.translation(replace(best, ids=output), attempt.reading, decoding).text
+    found = recorded(translator, text, traced, ids, output, beams, experiment)
+    if experiment == Experiment() and not Retry(texts, decoding).holds(free, decoding):
+        return replace(found, translation=translator.translate(text))  # retried, or repaired
+    return replace(found, translation=traced)
 
 
 def searched(
@@ -144,7 +144,7 @@ def searched(
 def recorded(
     translator: Translator,
     text: str,
-    translation: str,
+    translated: str,
     ids: Sequence[int],
     output: Sequence[int],
     beams: Beams,
@@ -159,7 +159,7 @@ def recorded(
     return Trace(
         kind="translator",
         text=text,
-        output=translation,
+        output=translated,
         config=to_dict(config),
         sides=(
             Side(

@@ -14,7 +14,7 @@ from qkv.families.vit.config import VitConfig
 from qkv.families.vit.model import Vit
 from qkv.families.vit.product import ClassifierDefaults, ImageClassifier
 from qkv.hub.folder import Published
-from qkv.hub.mapping import Written
+from qkv.hub.mapping import NotExportableError, Written
 from qkv.hub.naming import Settings, build_model, classes, outputs_of, rename_weights
 from qkv.hub.stack import stack_from, their_stack
 
@@ -66,9 +66,11 @@ class VitMapping:
     def write(self, product: ImageClassifier) -> Written:
         config, stack = product.model.config, product.model.config.stack
         if config.height != config.width:
-            raise DataError("transformers' ViT reads square images only: this model cannot be exported.")
+            raise NotExportableError(
+                "transformers' ViT reads square images only: this model cannot be exported."
+            )
         if stack.norm != "pre":
-            raise DataError("transformers' ViT has no post-norm: this model cannot be exported.")
+            raise NotExportableError("transformers' ViT has no post-norm: this model cannot be exported.")
         weights = {
             their_name(name): their_shape(name, each, config)
             for name, each in product.model.state_dict().items()

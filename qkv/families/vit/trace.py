@@ -1,12 +1,13 @@
 """A trace of a ViT: an image as a sequence of patches, with every intermediate value."""
 
-from pathlib import Path
+from typing import Any
 
 import torch
 
 from qkv.configs import to_dict
 from qkv.core.tape import Tape
-from qkv.data.images import read_picture
+from qkv.data.images import picture_from
+from qkv.data.python_rows import is_path
 from qkv.errors import QkvError
 from qkv.families.vit.product import ImageClassifier
 from qkv.tracing.experiments import Experiment, StackLocation, apply_experiment
@@ -18,19 +19,20 @@ MOST_PATCHES = 100  # of an image that can be traced
 @torch.inference_mode()
 def trace_vit(
     classifier: ImageClassifier,
-    text: str,
+    text: Any,
     experiment: Experiment = Experiment(),  # noqa: B008
     *,
     beam: int | None = None,
     longest: int | None = None,
 ) -> Trace:
-    """Trace an image file as a sequence of patches. The class token's row, before them, predicts the class."""
+    """Trace an image as a sequence of patches. The class token's row, before them, predicts the class."""
     config = classifier.config
     if config.patches > MOST_PATCHES:
         raise QkvError(
             f"this model's images have {config.patches} patches; at most {MOST_PATCHES} can be traced."
         )
-    pixels = torch.tensor(read_picture(Path(text), classifier._form, fit=True))[None].float() / 127.5 - 1
+    image = picture_from(text, classifier._form, fit=True, name="the image")
+    pixels = torch.tensor(image)[None].float() / 127.5 - 1
     model, tape = (
         apply_experiment(classifier.model, experiment, {"stack": StackLocation("stack", False)}).eval(),
         Tape(),
@@ -47,7 +49,7 @@ def trace_vit(
     arrays["stack.positions"] = model.positions(0, len(names)).float().numpy()
     return Trace(
         kind="vit",
-        text=text,
+        text=str(text) if is_path(text) else "image",
         output=classes[best],
         config={**to_dict(config), "vocab_size": len(classes), "positions": "learned"},
         sides=(

@@ -54,6 +54,16 @@ def test_a_picture_that_differs_is_made_to_fit_where_that_is_allowed(picture: Pa
     assert own.classify(picture, fit=True).label in own.classes
 
 
+def test_an_image_is_traced_as_it_is_classified(picture: Path) -> None:
+    own, image = untrained_classifier(), Image.open(picture)
+    expected = qkv.trace(own, picture)["logits"]
+    for same in (str(picture), image, np.asarray(image), np.asarray(image) / 255):
+        assert np.array_equal(qkv.trace(own, same)["logits"], expected)
+    assert qkv.trace(own, image).output == own.classify(image).label
+    with pytest.raises(qkv.InputTypeError, match="text is int; expected an image"):
+        qkv.trace(own, 7)
+
+
 def test_a_bundle_whose_parts_do_not_belong_together_is_rejected(tmp_path: Path) -> None:
     untrained_classifier().save(tmp_path)
     config = read_json(tmp_path / "config.json")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from qkv.families.translator.advice import advice_after
 from qkv.families.translator.inputs import Files, FilesAndModel
 from qkv.families.translator.recipes import FINE_TUNE_RECIPES, RECIPES, RECURRENT_RECIPES, published_rows
 from qkv.families.translator.settings import FineTuneTranslatorSettings, TranslatorSettings
@@ -28,9 +27,8 @@ def validation(report: Mapping[str, Any]) -> list[str]:
 
 
 def validation_and_advice(report: Mapping[str, Any]) -> list[str]:
-    bleu, epochs = report["validation"]["bleu"]["value"], report["training"]["epochs"]
-    advice = advice_after(bleu, report["data"]["pairs"], epochs)
-    return [*validation(report), *([f"advice: {advice} (`qkv import`, then --fine-tune)."] if advice else [])]
+    advice = [each.removesuffix(".") for each in report.get("advice", [])]
+    return [*validation(report), *(f"advice: {each} (`qkv import`, then --fine-tune)." for each in advice)]
 
 
 def improvement(report: Mapping[str, Any]) -> list[str]:
