@@ -6,7 +6,7 @@ rows of both matrices, rows of one and columns of the other, or columns of both.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,28 @@ class Products(Protocol):
 
     def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
         """Add aᵀ b to sums."""
+
+
+@runtime_checkable
+class FusedProducts(Products, Protocol):
+    """Products that also compute, without a return to Python, what is made of many products."""
+
+    def output_loss(
+        self,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        on_target: float,
+        on_every: float,
+        *,
+        gradients: bool,
+    ) -> tuple[float, tuple[Tensor, Tensor] | None]:
+        """Sum of the log-normalizers, and the gradients of the mean loss by hidden and weight; see `qkv.core.loss`."""
+
+    def orthogonalize(
+        self, matrices: Tensor, coefficients: tuple[float, float, float], times: int
+    ) -> Tensor:
+        """Divide each of (N, rows, columns) by its norm, then apply the odd polynomial of degree five repeatedly."""
 
 
 class ByTorch:

@@ -249,6 +249,8 @@ struct Tile {
     bool add;
 };
 
+enum class Part { ALL, LOWER };  // LOWER: of a symmetric product, only tiles that reach the diagonal or below
+
 inline void store(const I sums[ROWS][2], const float* a_scales, const float* b_scales, float* to, int64_t stride, Tile tile) {
     const F left = load(b_scales), right = load(b_scales + WIDE);
     for (int r = 0; r < tile.rows; r++, to += stride) {
@@ -266,7 +268,8 @@ inline void store(const I sums[ROWS][2], const float* a_scales, const float* b_s
 }
 
 // c (m, n) = a b, or c += a b; a has m rows, b has n columns, and k numbers of each are multiplied and added up.
-inline void multiply(Matrix a, Matrix b, float* c, int64_t stride, int64_t m, int64_t n, int64_t k, bool add) {
+inline void multiply(Matrix a, Matrix b, float* c, int64_t stride, int64_t m, int64_t n, int64_t k, bool add,
+                     Part part = Part::ALL) {
     const int64_t panels = (n + COLUMNS - 1) / COLUMNS;
     constexpr int64_t A_APART = ROWS * (DEPTH / 2) + WIDE;
     static thread_local Array<int32_t> a_room, b_room;
@@ -297,6 +300,7 @@ inline void multiply(Matrix a, Matrix b, float* c, int64_t stride, int64_t m, in
             for (int64_t panel = 0; panel < panels; panel++)
                 for (int group = 0; group < groups; group++) {
                     const int64_t row = top + group * ROWS, column = panel * COLUMNS;
+                    if (part == Part::LOWER && column >= row + ROWS) continue;
                     alignas(64) I sums[ROWS][2];
                     multiply_panels(a_panels + group * A_APART, b_panels + panel * b_apart, pairs, sums);
                     const Tile tile = {int(std::min<int64_t>(ROWS, m - row)), int(std::min<int64_t>(COLUMNS, n - column)), add || k0};

@@ -1,5 +1,6 @@
 """Matrix products in 16-bit integers by the compiled library, for training on a CPU."""
 
+import ctypes
 import json
 import math
 import time
@@ -52,6 +53,35 @@ class Int16:
 
     def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
         self.multiply(a, False, b, False, sums, len(a), add=True)
+
+    def output_loss(
+        self,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        on_target: float,
+        on_every: float,
+        *,
+        gradients: bool,
+    ) -> tuple[float, tuple[Tensor, Tensor] | None]:
+        hidden, weight, targets = hidden.contiguous(), weight.contiguous(), targets.contiguous()
+        if targets.dtype != torch.int64 or not 0 <= int(targets.min()) <= int(targets.max()) < len(weight):
+            raise ValueError("targets must be ids of the vocabulary")
+        found = (torch.empty_like(hidden), torch.empty_like(weight)) if gradients else None
+        by_hidden, by_weight = (None, None) if found is None else (each.data_ptr() for each in found)
+        total = ctypes.c_double()
+        self.library.qkv_output_loss(
+            hidden.data_ptr(), weight.data_ptr(), targets.data_ptr(), len(hidden), *weight.shape,
+            on_target, on_every, by_hidden, by_weight, ctypes.byref(total),
+        )  # fmt: skip
+        return total.value, found
+
+    def orthogonalize(
+        self, matrices: Tensor, coefficients: tuple[float, float, float], times: int
+    ) -> Tensor:
+        found = matrices.clone(memory_format=torch.contiguous_format)
+        self.library.qkv_orthogonalise(found.data_ptr(), *found.shape, *coefficients, times)
+        return found
 
     def multiply(
         self, a: Tensor, a_along: bool, b: Tensor, b_along: bool, sums: Tensor, inner: int, *, add: bool
