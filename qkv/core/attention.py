@@ -4,6 +4,7 @@ Shape letters of the whole core:  B batch   T query positions   S key positions 
                                   H heads   K width of a head   F ffn_width       V vocabulary
 """
 
+from collections.abc import Sequence
 from functools import partial
 
 import torch.nn.functional as F
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from qkv.core.cache import KeysAndValues, Slot
 from qkv.core.kernels import AttentionByKernels, attention_kernels
 from qkv.core.positions import rotate
-from qkv.core.products import through
+from qkv.core.products import through, through_all
 from qkv.core.tape import Tape
 
 
@@ -59,6 +60,12 @@ class Attention(nn.Module):
         keys, values = through(self.key, source), through(self.value, source)
         return self.split_and_rotate(keys, rotation), self.split(values)
 
+    def project_together(self, x: Tensor, source: Tensor) -> Sequence[Tensor]:
+        """Queries, keys and values, with one product for each input.  (B, T, D), (B, S, D) twice"""
+        if x is source:
+            return through_all([self.query, self.key, self.value], x)
+        return through(self.query, x), *through_all([self.key, self.value], source)
+
     def split_and_rotate(self, x: Tensor, rotation: Tensor | None) -> Tensor:
         heads = self.split(x)
         return heads if rotation is None else rotate(heads, rotation)
@@ -77,7 +84,7 @@ class Attention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         kernels = attention_kernels(x, source, mask, dropout) if cache is None and tape is None else None
         if kernels is not None:
-            projected = through(self.query, x), through(self.key, source), through(self.value, source)
+            projected = self.project_together(x, source)
             z = AttentionByKernels.apply(*projected, mask, rotation, self.heads, kernels)  # type: ignore[no-untyped-call]
             return through(self.output, z)  # (B, T, D)
         project = partial(self.project, rotation=rotation)

@@ -16,7 +16,7 @@ LONGEST = 64  # keys: with more, torch's attention is as fast
 
 
 class Kernels(Protocol):
-    """Compiled code for float32 on one CPU thread. Tensors are contiguous."""
+    """Compiled code for float32 on one CPU thread. Tensors are contiguous; q, k and v are at least `in_rows`."""
 
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, rotation: Tensor | None, heads: int
@@ -24,7 +24,14 @@ class Kernels(Protocol):
         """z and what `attend_backward` needs. q is (B, T, D), k and v are (B, S, D), the mask (B or 1, T or 1, S)."""
 
     def attend_backward(
-        self, q: Tensor, k: Tensor, v: Tensor, rotation: Tensor | None, heads: int, weights: Tensor, by_z: Tensor
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        rotation: Tensor | None,
+        heads: int,
+        weights: Tensor,
+        by_z: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The gradients by q, k and v."""
 
@@ -82,7 +89,7 @@ class AttentionByKernels(torch.autograd.Function):
         heads: int,
         kernels: Kernels,
     ) -> Tensor:
-        q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        q, k, v = in_rows(q), in_rows(k), in_rows(v)
         rotation = None if rotation is None else rotation.contiguous()
         if mask is not None:  # (T, S) or (B, 1, T or 1, S)
             mask = (mask[None] if mask.ndim == 2 else mask[:, 0]).contiguous()
@@ -98,6 +105,12 @@ class AttentionByKernels(torch.autograd.Function):
         kernels: Kernels = ctx.kernels
         gradients = kernels.attend_backward(q, k, v, ctx.rotation, ctx.heads, weights, by_z.contiguous())
         return *gradients, None, None, None, None
+
+
+def in_rows(x: Tensor) -> Tensor:
+    """(B, T, D) in which every position follows the last at the same distance, as in a part of the columns of a matrix."""
+    regular = x.stride(2) == 1 and (x.stride(0) == x.shape[1] * x.stride(1) or x.shape[0] == 1)
+    return x if regular else x.contiguous()
 
 
 class AddDropped(torch.autograd.Function):
@@ -142,8 +155,6 @@ def norm(layer: nn.Module, x: Tensor) -> Tensor:
     """Apply a layer norm, by the active kernels where they fit."""
     kernels = kernels_for(x) if isinstance(layer, nn.LayerNorm) and x.shape[-1] % 16 == 0 else None
     y: Tensor = (
-        layer(x)
-        if kernels is None
-        else NormByKernels.apply(x, layer.weight, layer.bias, layer.eps, kernels)  # type: ignore[no-untyped-call]
+        layer(x) if kernels is None else NormByKernels.apply(x, layer.weight, layer.bias, layer.eps, kernels)  # type: ignore[no-untyped-call]
     )
     return y

@@ -62,7 +62,9 @@ class OutputCrossEntropy(torch.autograd.Function):
         count = len(targets)
         on_target, on_every = 1 - label_smoothing, label_smoothing / len(weight)
         wants_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
-        compute = products.output_loss if isinstance(products, FusedProducts) else partial(in_chunks, products)
+        compute = (
+            products.output_loss if isinstance(products, FusedProducts) else partial(in_chunks, products)
+        )
         total, gradients = compute(hidden, weight, targets, on_target, on_every, gradients=wants_gradient)
         of_targets = (hidden * weight[targets]).sum()
         of_all = hidden.sum(dim=0).dot(weight.sum(dim=0))

@@ -4,7 +4,7 @@ A linear layer takes three products, one forward and two backward. They differ i
 rows of both matrices, rows of one and columns of the other, or columns of both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
@@ -20,8 +20,8 @@ class Products(Protocol):
     def prepared(self, matrix: Tensor) -> Tensor:
         """The matrix in the backend's format; a matrix that is used twice is prepared once."""
 
-    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
-        """a bᵀ of (N, K) and (M, K)."""
+    def rows_with_rows(self, a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        """a bᵀ of (N, K) and (M, K), plus a bias of (M)."""
 
     def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
         """a b of (N, K) and (K, M)."""
@@ -49,9 +49,7 @@ class FusedProducts(Products, Protocol):
     ) -> tuple[float, tuple[Tensor, Tensor] | None]:
         """Sum of the log-normalizers, and the gradients of the mean loss by hidden and weight; see `qkv.core.loss`."""
 
-    def orthogonalize(
-        self, matrices: Tensor, coefficients: tuple[float, float, float], times: int
-    ) -> Tensor:
+    def orthogonalize(self, matrices: Tensor, coefficients: tuple[float, float, float], times: int) -> Tensor:
         """Divide each of (N, rows, columns) by its norm, then apply the odd polynomial of degree five repeatedly."""
 
 
@@ -67,8 +65,9 @@ class ByTorch:
     def prepared(self, matrix: Tensor) -> Tensor:
         return matrix.to(self.kind)
 
-    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
-        return (a @ b.T).to(self.result)
+    def rows_with_rows(self, a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        result = (a @ b.T).to(self.result)
+        return result if bias is None else result.add_(bias)
 
     def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
         return (a @ b).to(self.result)
@@ -111,6 +110,16 @@ def through(layer: nn.Linear, x: Tensor) -> Tensor:
     return y
 
 
+def through_all(layers: Sequence[nn.Linear], x: Tensor) -> Sequence[Tensor]:
+    """Apply several linear layers to one input: with the active backend, as one product."""
+    products = products_for(x)
+    if products is None:
+        return [layer(x) for layer in layers]
+    weight, bias = (torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias"))
+    y: Tensor = LinearByProducts.apply(x, weight, bias, products)  # type: ignore[no-untyped-call]
+    return y.split([layer.out_features for layer in layers], dim=-1)
+
+
 class LinearByProducts(torch.autograd.Function):
     """y = x Wᵀ + b."""
 
@@ -119,7 +128,7 @@ class LinearByProducts(torch.autograd.Function):
         rows, weight = products.prepared(x.flatten(0, -2)), products.prepared(weight)  # (N, D), (F, D)
         ctx.save_for_backward(rows, weight)
         ctx.products = products
-        y = products.rows_with_rows(rows, weight).add_(bias)  # (N, F)
+        y = products.rows_with_rows(rows, weight, bias)  # (N, F)
         return y.unflatten(0, x.shape[:-1])
 
     @staticmethod

@@ -158,8 +158,9 @@ EXPORT Status qkv_encode(const void* model, const int32_t* ids, const int32_t* s
 EXPORT int32_t qkv_has_int16() { return now().has_int16(); }
 
 EXPORT Status qkv_multiply_int16(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride,
-                                 int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add) {
-    return now().multiply_int16(a, a_stride, a_along, b, b_stride, b_along, c, c_stride, m, n, k, add);
+                                 int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add,
+                                 const float* bias) {
+    return now().multiply_int16(a, a_stride, a_along, b, b_stride, b_along, c, c_stride, m, n, k, add, bias);
 }
 
 EXPORT Status qkv_output_loss(const float* hidden, const float* weight, const int64_t* targets, int64_t rows, int64_t vocab,

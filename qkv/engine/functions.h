@@ -10,7 +10,8 @@ enum Status : int32_t { OK, NO_MEMORY, FAILED };
 // Attention in training: see training.h.
 struct TrainingAttention {
     int64_t sentences, queries, keys, heads, width;  // width of a head
-    int64_t mask_sentence, mask_query;               // strides of the mask, 0 where it has one for all
+    int64_t q_stride, k_stride, v_stride;            // from one position to the next
+    int64_t mask_sentence, mask_query;               // the same of the mask, 0 where it has one for all
     const float* rotation;                           // (positions, 2, width) of cosines and sines, or null
 };
 
@@ -27,7 +28,8 @@ struct Functions {
                      int32_t pooling, int32_t threads, float* to);
     int32_t (*has_int16)();
     Status (*multiply_int16)(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride,
-                             int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add);
+                             int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add,
+                             const float* bias);
     Status (*read)(void* session, const int32_t* ids, int32_t positions, float* states, float* logits);
     Status (*watch)(void* session, const int32_t* heads, int32_t count);
     Status (*attention_of)(void* session, int32_t sentence, int32_t rank, float* to);

@@ -146,11 +146,12 @@ Status encode(const void* model, const int32_t* ids, const int32_t* segments, co
 #if defined(QKV_INT16)
 int32_t has_int16() { return 1; }
 
-// c (m, n) = a b, or c += a b. Where a matrix lies `along`, what is added up lies in its rows, one after another.
+// c (m, n) = a b, or c += a b, plus a bias for every column unless it is null. Where a matrix lies `along`, what is added up lies in its rows, one after another.
 Status multiply_int16(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride, int32_t b_along,
-                      float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add) {
+                      float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add, const float* bias) {
     return guarded([&] {
-        int16::multiply({a, a_stride, a_along != 0}, {b, b_stride, b_along != 0}, c, c_stride, m, n, k, add != 0);
+        int16::multiply({a, a_stride, a_along != 0}, {b, b_stride, b_along != 0}, c, c_stride, m, n, k, add != 0,
+                        int16::Part::ALL, bias);
     });
 }
 
@@ -173,7 +174,7 @@ Status orthogonalise(float* matrices, int64_t count, int64_t rows, int64_t colum
 // This level cannot compute products of floats in 16 bits.
 int32_t has_int16() { return 0; }
 Status multiply_int16(const float*, int64_t, int32_t, const float*, int64_t, int32_t, float*, int64_t, int64_t, int64_t, int64_t,
-                      int32_t) {
+                      int32_t, const float*) {
     return FAILED;
 }
 Status output_loss(const float*, const float*, const int64_t*, int64_t, int64_t, int64_t, float, float, float*, float*, double*) {

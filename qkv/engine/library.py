@@ -114,8 +114,7 @@ class WishStruct(ctypes.Structure):
 class TrainingAttentionStruct(ctypes.Structure):
     _fields_ = (
         *((name, Long) for name in ("sentences", "queries", "keys", "heads", "width")),
-        ("mask_sentence", Long),
-        ("mask_query", Long),
+        *((name, Long) for name in ("q_stride", "k_stride", "v_stride", "mask_sentence", "mask_query")),
         ("rotation", Pointer),
     )
 
@@ -143,7 +142,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], Integer),
         "qkv_has_int16": ([], Integer),
         "qkv_multiply_int16": (
-            [Pointer, Long, Integer, Pointer, Long, Integer, Pointer, Long, Long, Long, Long, Integer],
+            [*[Pointer, Long, Integer] * 2, Pointer, *[Long] * 4, Integer, Pointer],
             Integer,
         ),
         "qkv_output_loss": ([*[Pointer] * 3, *[Long] * 3, Float, Float, *[Pointer] * 3], Integer),

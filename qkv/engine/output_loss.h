@@ -11,7 +11,7 @@
 namespace {
 namespace int16 {
 
-constexpr int64_t LOSS_ROWS = 256, LOSS_WORDS = DEPTH;
+constexpr int64_t LOSS_ROWS = 3 * HEIGHT, LOSS_WORDS = DEPTH;
 
 struct OutputLoss {
     const float *hidden, *weight;  // (rows, width), (vocab, width)

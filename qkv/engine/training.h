@@ -13,7 +13,8 @@
 namespace {
 namespace training {
 
-using wide::exponential, wide::F, wide::load, wide::store, wide::sum, wide::WIDE;
+using wide::all_of, wide::exponential, wide::F, wide::I, wide::larger, wide::largest, wide::load, wide::store, wide::sum,
+    wide::WIDE;
 
 // y[i] = Σ_j by[i, j] x[j] for ROWS rows i and VECTORS vectors of each row of x.
 template <int ROWS, int VECTORS>
@@ -36,8 +37,12 @@ inline void combine_columns(const float* by, int64_t by_row, int64_t by_column, 
     int i = 0;
     for (; i + 4 <= rows; i += 4)
         combine_block<4, VECTORS>(by + i * by_row, by_row, by_column, inner, x, x_stride, y + i * y_stride, y_stride);
-    for (; i < rows; i++)
-        combine_block<1, VECTORS>(by + i * by_row, by_row, by_column, inner, x, x_stride, y + i * y_stride, y_stride);
+    by += i * by_row, y += i * y_stride;
+    switch (rows - i) {
+        case 3: return combine_block<3, VECTORS>(by, by_row, by_column, inner, x, x_stride, y, y_stride);
+        case 2: return combine_block<2, VECTORS>(by, by_row, by_column, inner, x, x_stride, y, y_stride);
+        case 1: return combine_block<1, VECTORS>(by, by_row, by_column, inner, x, x_stride, y, y_stride);
+    }
 }
 
 // y (rows, width) = by (rows, inner) x (inner, width); `by` may lie in memory in any order. Widths are padded.
@@ -51,7 +56,7 @@ inline void combine(const float* by, int64_t by_row, int64_t by_column, int rows
 
 struct Shape : TrainingAttention {
     int wide, longest, half;  // width and keys, padded
-    int64_t stride;           // from one position to the next
+    int64_t stride;           // from one position to the next, where nothing lies between
     float scale;
 
     explicit Shape(const TrainingAttention& given)
@@ -59,16 +64,29 @@ struct Shape : TrainingAttention {
           stride(heads * width), scale(1 / std::sqrt(float(width))) {}
 };
 
+inline void copy(const float* from, int count, float* to) {
+    int c = 0;
+    for (; c + WIDE <= count; c += WIDE) store(to + c, load(from + c));
+    for (; c < count; c++) to[c] = from[c];
+}
+
+// x · cosines + y · sines
+inline void rotate(const float* x, const float* y, const float* cosines, const float* sines, int count, float* to) {
+    int c = 0;
+    for (; c + WIDE <= count; c += WIDE) store(to + c, load(x + c) * load(cosines + c) + load(y + c) * load(sines + c));
+    for (; c < count; c++) to[c] = x[c] * cosines[c] + y[c] * sines[c];
+}
+
 // One head of one sentence, with zeros behind its width. Queries and keys are rotated: see qkv/core/positions.py.
-inline void take(const float* row, int count, const Shape& shape, bool rotated, float* to) {
+inline void take(const float* row, int64_t stride, int count, const Shape& shape, bool rotated, float* to) {
     const int width = int(shape.width), half = shape.half;
-    for (int i = 0; i < count; i++, row += shape.stride, to += shape.wide) {
+    for (int i = 0; i < count; i++, row += stride, to += shape.wide) {
         if (rotated) {
             const float *cosines = shape.rotation + int64_t(i) * 2 * width, *sines = cosines + width;
-            for (int c = 0; c < half; c++) to[c] = row[c] * cosines[c] + row[c + half] * sines[c];
-            for (int c = half; c < width; c++) to[c] = row[c] * cosines[c] + row[c - half] * sines[c];
+            rotate(row, row + half, cosines, sines, half, to);
+            rotate(row + half, row, cosines + half, sines + half, half, to + half);
         } else {
-            std::copy(row, row + width, to);
+            copy(row, width, to);
         }
         std::fill(to + width, to + shape.wide, 0.0f);
     }
@@ -80,10 +98,10 @@ inline void give(const float* from, int count, const Shape& shape, bool rotated,
     for (int i = 0; i < count; i++, from += shape.wide, to += shape.stride) {
         if (rotated) {
             const float *cosines = shape.rotation + int64_t(i) * 2 * width, *sines = cosines + width;
-            for (int c = 0; c < half; c++) to[c] = from[c] * cosines[c] + from[c + half] * sines[c + half];
-            for (int c = half; c < width; c++) to[c] = from[c] * cosines[c] + from[c - half] * sines[c - half];
+            rotate(from, from + half, cosines, sines + half, half, to);
+            rotate(from + half, from, cosines + half, sines, half, to + half);
         } else {
-            std::copy(from, from + width, to);
+            copy(from, width, to);
         }
     }
 }
@@ -96,29 +114,35 @@ inline void transpose(const float* from, int count, int width, int wide, float* 
     }
 }
 
-// softmax(scores * scale + mask) in place. A row that sees nothing becomes zeros.
-inline void softmax(float* scores, int keys, int longest, const float* mask, float scale) {
-    float top = -std::numeric_limits<float>::infinity();
-    bool finite = true;
-    for (int s = 0; s < keys; s++) {
-        scores[s] = scores[s] * scale + (mask ? mask[s] : 0.0f);
-        finite &= scores[s] == scores[s];
-        top = std::max(top, scores[s]);
+// softmax(scores * scale + mask) in place; the mask reaches to `longest`. A row that sees nothing becomes zeros.
+inline void softmax(float* scores, int longest, const float* mask, float scale) {
+    F most = load(mask) + load(scores) * scale, total = {};
+    store(scores, most);
+    I numbers = most == most;
+    for (int s = WIDE; s < longest; s += WIDE) {
+        const F each = load(mask + s) + load(scores + s) * scale;
+        store(scores + s, each);
+        most = larger(each, most), numbers &= each == each;
     }
-    if (!finite) top = std::numeric_limits<float>::quiet_NaN();
-    if (top == -std::numeric_limits<float>::infinity()) {
-        std::fill(scores, scores + longest, 0.0f);
-        return;
-    }
-    std::fill(scores + keys, scores + longest, -std::numeric_limits<float>::infinity());
-    F total = {};
+    float top = largest(most);
+    if (!all_of(numbers)) top = std::numeric_limits<float>::quiet_NaN();
+    else if (top == NEVER) top = 0;  // the exponentials are zeros, and so is what they are divided by
     for (int s = 0; s < longest; s += WIDE) {
         const F each = exponential(load(scores + s) - top);
         store(scores + s, each);
         total += each;
     }
-    const float share = 1 / sum(total);
+    const float all = sum(total), share = all == 0 ? 0 : 1 / all;
     for (int s = 0; s < longest; s += WIDE) store(scores + s, load(scores + s) * share);
+}
+
+// The mask of one sentence, (queries or 1, longest): what lies behind the keys is hidden.
+inline void take_mask(const float* mask, int rows, int64_t stride, int keys, int longest, float* to) {
+    for (int i = 0; i < rows; i++, to += longest) {
+        if (mask) std::copy(mask + i * stride, mask + i * stride + keys, to);
+        else std::fill(to, to + keys, 0.0f);
+        std::fill(to + keys, to + longest, NEVER);
+    }
 }
 
 // Gradients of the weights become those of the scores.
@@ -136,21 +160,25 @@ inline void attend(const TrainingAttention& given, const float* q, const float* 
     const Shape shape(given);
     const int wide = shape.wide, longest = shape.longest, t = int(shape.queries), s = int(shape.keys), width = int(shape.width);
     static thread_local Array<float> room;
-    float* const queries = room.reserve(size_t(2 * t + 2 * s + longest) * wide);
-    float *keys = queries + t * wide, *values = keys + s * wide, *mixed = values + s * wide, *across = mixed + t * wide;
-    for (int64_t b = 0; b < shape.sentences; b++)
+    float* const queries = room.reserve(size_t(2 * t + 2 * s + longest) * wide + size_t(t) * longest);
+    float *keys = queries + t * wide, *values = keys + s * wide, *mixed = values + s * wide, *across = mixed + t * wide,
+          *masked = across + wide * longest;
+    const int mask_rows = shape.mask_query ? t : 1, mask_step = shape.mask_query ? longest : 0;
+    for (int64_t b = 0; b < shape.sentences; b++) {
+        if (b == 0 || shape.mask_sentence)
+            take_mask(mask ? mask + b * shape.mask_sentence : nullptr, mask_rows, shape.mask_query, s, longest, masked);
         for (int64_t head = 0; head < shape.heads; head++, weights += t * longest) {
-            const int64_t query = b * t * shape.stride + head * width, key = b * s * shape.stride + head * width;
-            take(q + query, t, shape, shape.rotation, queries);
-            take(k + key, s, shape, shape.rotation, keys);
-            take(v + key, s, shape, false, values);
+            const int64_t column = head * width, query = b * t * shape.stride + column;
+            take(q + b * t * shape.q_stride + column, shape.q_stride, t, shape, shape.rotation, queries);
+            take(k + b * s * shape.k_stride + column, shape.k_stride, s, shape, shape.rotation, keys);
+            take(v + b * s * shape.v_stride + column, shape.v_stride, s, shape, false, values);
             transpose(keys, s, width, wide, across, longest);
             combine(queries, wide, 1, t, width, across, weights, longest);
-            for (int i = 0; i < t; i++)
-                softmax(weights + i * longest, s, longest, mask ? mask + b * shape.mask_sentence + i * shape.mask_query : nullptr, shape.scale);
+            for (int i = 0; i < t; i++) softmax(weights + i * longest, longest, masked + i * mask_step, shape.scale);
             combine(weights, longest, 1, t, s, values, mixed, wide);
             give(mixed, t, shape, false, z + query);
         }
+    }
 }
 
 // Gradients by q, k and v from that by z.
@@ -164,11 +192,11 @@ inline void attend_backward(const TrainingAttention& given, const float* q, cons
           *across = result + std::max(t, s) * wide, *scores = across + wide * longest;
     for (int64_t b = 0; b < shape.sentences; b++)
         for (int64_t head = 0; head < shape.heads; head++, weights += t * longest) {
-            const int64_t query = b * t * shape.stride + head * width, key = b * s * shape.stride + head * width;
-            take(q + query, t, shape, shape.rotation, queries);
-            take(k + key, s, shape, shape.rotation, keys);
-            take(v + key, s, shape, false, values);
-            take(by_z + query, t, shape, false, upstream);
+            const int64_t column = head * width, query = b * t * shape.stride + column, key = b * s * shape.stride + column;
+            take(q + b * t * shape.q_stride + column, shape.q_stride, t, shape, shape.rotation, queries);
+            take(k + b * s * shape.k_stride + column, shape.k_stride, s, shape, shape.rotation, keys);
+            take(v + b * s * shape.v_stride + column, shape.v_stride, s, shape, false, values);
+            take(by_z + query, shape.stride, t, shape, false, upstream);
             transpose(values, s, width, wide, across, longest);
             combine(upstream, wide, 1, t, width, across, scores, longest);  // gradients of the weights
             for (int i = 0; i < t; i++) softmax_backward(scores + i * longest, weights + i * longest, longest, shape.scale);

@@ -19,10 +19,10 @@ class CompiledKernels:
     def attend(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, rotation: Tensor | None, heads: int
     ) -> tuple[Tensor, Tensor]:
-        z = torch.empty_like(q)
+        z = q.new_empty(q.shape)
         padded = -(-k.shape[1] // PADDING) * PADDING
         weights = q.new_empty(q.shape[0], heads, q.shape[1], padded)
-        shape = shape_of(q, k, rotation, heads)
+        shape = shape_of(q, k, v, rotation, heads)
         if mask is not None:
             shape.mask_sentence = mask.stride(0) if mask.shape[0] > 1 else 0
             shape.mask_query = mask.stride(1) if mask.shape[1] > 1 else 0
@@ -30,20 +30,23 @@ class CompiledKernels:
         return z, weights
 
     def attend_backward(
-        self, q: Tensor, k: Tensor, v: Tensor, rotation: Tensor | None, heads: int, weights: Tensor, by_z: Tensor
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        rotation: Tensor | None,
+        heads: int,
+        weights: Tensor,
+        by_z: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
-        by_q, by_k, by_v = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
-        shape = shape_of(q, k, rotation, heads)
-        self.library.qkv_attend_backward(
-            byref(shape), *pointers(q, k, v, weights, by_z, by_q, by_k, by_v)
-        )
+        by_q, by_k, by_v = (each.new_empty(each.shape) for each in (q, k, v))
+        shape = shape_of(q, k, v, rotation, heads)
+        self.library.qkv_attend_backward(byref(shape), *pointers(q, k, v, weights, by_z, by_q, by_k, by_v))
         return by_q, by_k, by_v
 
     def add_dropped(self, x: Tensor | None, y: Tensor, levels: Tensor, least: int, factor: float) -> Tensor:
         result = torch.empty_like(y)
-        self.library.qkv_add_dropped(
-            *pointers(x, y, levels), least, factor, y.numel(), result.data_ptr()
-        )
+        self.library.qkv_add_dropped(*pointers(x, y, levels), least, factor, y.numel(), result.data_ptr())
         return result
 
     def normalize(self, x: Tensor, weight: Tensor, bias: Tensor, eps: float) -> tuple[Tensor, Tensor]:
@@ -64,13 +67,16 @@ class CompiledKernels:
         return by_x, by_weight, by_bias
 
 
-def shape_of(q: Tensor, k: Tensor, rotation: Tensor | None, heads: int) -> TrainingAttentionStruct:
+def shape_of(q: Tensor, k: Tensor, v: Tensor, rotation: Tensor | None, heads: int) -> TrainingAttentionStruct:
     return TrainingAttentionStruct(
         sentences=q.shape[0],
         queries=q.shape[1],
         keys=k.shape[1],
         heads=heads,
         width=q.shape[2] // heads,
+        q_stride=q.stride(1),
+        k_stride=k.stride(1),
+        v_stride=v.stride(1),
         rotation=None if rotation is None else rotation.data_ptr(),
     )
 

@@ -25,9 +25,11 @@ inline F larger(F a, F b) { return a > b ? a : b; }
 #if defined(__AVX512F__)
 inline float sum(F x) { return _mm512_reduce_add_ps((__m512)x); }
 inline float largest(F x) { return _mm512_reduce_max_ps((__m512)x); }
+inline bool all_of(I x) { return _mm512_test_epi32_mask((__m512i)x, (__m512i)x) == 0xffff; }
 #else
 inline float sum(F x) { return sum_of(x); }
 inline float largest(F x) { return largest_of(x); }
+inline bool all_of(I x) { return !any(~x); }
 #endif
 
 // e to the power of numbers up to 88: 2^n times a polynomial. Zero below -87, and NaN for NaN.

@@ -15,6 +15,7 @@ from qkv.training.product import ProductType
 from qkv.training.settings import TrainingSettings
 from qkv.training.task import Task
 
+
 def compiled_kernels(device: torch.device) -> AbstractContextManager[object]:
     """Compiled kernels, if they fit: they use one thread, as each process has if all cores share the batches."""
     return computed_by(kernels_on(device))

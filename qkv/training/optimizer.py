@@ -113,13 +113,15 @@ class Muon:
         rate_or_none = torch.where(finite, rate, 0.0)
         gradients = torch.stack([gather(matrix.grad) for matrix in self.share.own if matrix.grad is not None])
         gradients = torch.where(finite, gradients, 0.0)
+        new_share = torch.where(finite, 1 - MOMENTUM, 0.0)
         for momentum, gradient in zip(self.momentum.own, gradients, strict=True):
-            momentum.lerp_(gradient, torch.where(finite, 1 - MOMENTUM, 0.0))
+            momentum.lerp_(gradient, new_share)
         ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov
         steps = self.orient(orthogonal(self.orient(ahead), self.products)) * (rate_or_none * self.size)
+        kept = 1 - rate_or_none * self.share.parameter_group.decay
         for matrix, step in zip(self.share.own, steps, strict=True):
             if self.share.parameter_group.decay:
-                matrix.mul_(1 - rate_or_none * self.share.parameter_group.decay)
+                matrix.mul_(kept)
             matrix.sub_(shard_like(step, matrix))
 
     def orient(self, matrices: Tensor) -> Tensor:
