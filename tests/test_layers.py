@@ -126,10 +126,9 @@ MAY_IMPORT_TORCH = {
 }
 # Files of other roles that import torch. Those in the second line do so inside a function or for type checkers.
 TORCH_EXCEPTIONS = {
-    "checkpoint/state.py", "checkpoint/tensors.py", "engine/int16.py", "evaluation/alignment.py", "evaluation/calibration.py", "runtime/torch_models.py",
+    "checkpoint/state.py", "checkpoint/tensors.py", "engine/int16.py", "engine/training.py", "evaluation/alignment.py", "evaluation/calibration.py", "runtime/torch_models.py",
     "api/starting.py", "data/batching.py", "decoding/arrays.py",
 }  # fmt: skip
-COMPILED = "core/loops.py"  # imported when a training run asks for it
 MODULES = sorted(str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py"))
 
 
@@ -254,15 +253,9 @@ def test_the_core_and_the_models_need_nothing_but_torch() -> None:
     outside = {
         name.split(".")[0]
         for module in MODULES
-        if role_of(module) in ("core", "family.model") and module != COMPILED
+        if role_of(module) in ("core", "family.model")
         for name in imported(module)
     }
     assert outside <= {
-        "qkv", "torch", "numpy", "collections", "contextlib", "dataclasses", "functools", "math", "types", "typing"
+        "qkv", "torch", "collections", "contextlib", "dataclasses", "functools", "math", "typing"
     }  # fmt: skip
-
-
-def test_numba_is_needed_by_the_compiled_loops_alone() -> None:
-    assert [
-        module for module in MODULES if any(name.split(".")[0] == "numba" for name in imported(module))
-    ] == [COMPILED]

@@ -4,18 +4,16 @@ Shape letters of the whole core:  B batch   T query positions   S key positions 
                                   H heads   K width of a head   F ffn_width       V vocabulary
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
-from types import ModuleType
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.cache import KeysAndValues, Slot
+from qkv.core.kernels import AttentionByKernels, attention_kernels
 from qkv.core.positions import rotate
-from qkv.core.products import through
+from qkv.core.products import through, through_all
 from qkv.core.tape import Tape
 
 
@@ -35,36 +33,6 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, tape: Ta
         ]:
             tape.record(name, tensor)
     return z
-
-
-def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float) -> Tensor:
-    """The same in one call: torch's kernel, or our compiled loops if they are enabled and faster."""
-    if loops is not None and torch.is_grad_enabled() and not dropout and loops.fit(q, k, v, mask):
-        return loops.short_attention(q, k, v, mask)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
-
-
-loops: ModuleType | None = None  # qkv.core.loops, while they are enabled
-
-
-@contextmanager
-def compiled_loops() -> Iterator[bool]:
-    """Inside this context, training uses compiled loops for attention over short sentences on one CPU thread.
-
-    Numba compiles them first, which takes seconds. Yields whether Numba is installed.
-    """
-    global loops
-    try:
-        from qkv.core import loops as compiled
-    except ImportError:
-        yield False
-        return
-    compiled.compile_now()
-    loops = compiled
-    try:
-        yield True
-    finally:
-        loops = None
 
 
 class Attention(nn.Module):
@@ -92,6 +60,12 @@ class Attention(nn.Module):
         keys, values = through(self.key, source), through(self.value, source)
         return self.split_and_rotate(keys, rotation), self.split(values)
 
+    def project_together(self, x: Tensor, source: Tensor) -> Sequence[Tensor]:
+        """Queries, keys and values, with one product for each input.  (B, T, D), (B, S, D) twice"""
+        if x is source:
+            return through_all([self.query, self.key, self.value], x)
+        return through(self.query, x), *through_all([self.key, self.value], source)
+
     def split_and_rotate(self, x: Tensor, rotation: Tensor | None) -> Tensor:
         heads = self.split(x)
         return heads if rotation is None else rotate(heads, rotation)
@@ -107,11 +81,17 @@ class Attention(nn.Module):
         tape: Tape | None = None,
     ) -> Tensor:
         source = x if source is None else source
+        dropout = self.dropout if self.training else 0.0
+        kernels = attention_kernels(x, source, mask, dropout) if cache is None and tape is None else None
+        if kernels is not None:
+            projected = self.project_together(x, source)
+            z = AttentionByKernels.apply(*projected, mask, rotation, self.heads, kernels)  # type: ignore[no-untyped-call]
+            return through(self.output, z)  # (B, T, D)
         project = partial(self.project, rotation=rotation)
         q = self.split_and_rotate(through(self.query, x), rotation)  # (B, H, T, K)
         k, v = project(source) if cache is None else cache.update(project, source)
         if tape is None:
-            z = fused(q, k, v, mask, self.dropout if self.training else 0.0)
+            z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)
         else:
             for name, tensor in [("query", q), ("key", k), ("value", v)]:
                 tape.record(name, tensor)

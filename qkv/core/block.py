@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from qkv.core.attention import Attention
 from qkv.core.cache import BlockCache, Cache
 from qkv.core.dropout import Dropout
+from qkv.core.kernels import norm
 from qkv.core.masks import as_scores
 from qkv.core.products import through
 from qkv.core.stack_config import StackConfig
@@ -65,11 +66,11 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, *args: Any, tape: Tape | None = None, **kwargs: Any) -> Tensor:
         if self.pre:
-            normed = self.norm(x)
-            result = x + self.dropout(self.sublayer(normed, *args, tape=tape, **kwargs))
+            normed = norm(self.norm, x)
+            result = self.dropout.added(x, self.sublayer(normed, *args, tape=tape, **kwargs))
         else:
-            total = x + self.dropout(self.sublayer(x, *args, tape=tape, **kwargs))
-            result = self.norm(total)
+            total = self.dropout.added(x, self.sublayer(x, *args, tape=tape, **kwargs))
+            result = norm(self.norm, total)
         if tape is not None:
             tape.record("normed" if self.pre else "sum", normed if self.pre else total)
             tape.record("result", result)
@@ -142,7 +143,7 @@ class Stack(nn.Module):
                 cache=None if cache is None else cache.blocks[index],
                 tape=inside(tape, str(index)),
             )
-        y: Tensor = self.norm(x)
+        y = norm(self.norm, x)
         if tape is not None:
             tape.record("output", y)
         return y

@@ -4,6 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from qkv.core.kernels import AddDropped, kernels_for
+
 LEVELS = 256  # values of a random byte: the dropped share is rounded to a multiple of 1/256
 
 
@@ -15,24 +17,44 @@ class Dropout(nn.Module):
         self.share = share
 
     def forward(self, x: Tensor) -> Tensor:
+        return self.added(None, x)
+
+    def added(self, x: Tensor | None, y: Tensor) -> Tensor:
+        """x + dropout(y); None counts as zeros."""
         if not self.training or self.share == 0:
-            return x
-        if x.device.type != "cpu":  # other devices have a fused kernel in torch
-            return F.dropout(x, self.share)
-        return x * kept(x.shape, self.share).to(x.dtype)
+            return sum_of(x, y)
+        if y.device.type != "cpu":  # other devices have a fused kernel in torch
+            return sum_of(x, F.dropout(y, self.share))
+        levels, least = random_bytes(y.shape), threshold(self.share)
+        factor = LEVELS / (LEVELS - least)  # keeps the mean
+        if (kernels := kernels_for(y)) is not None:
+            total: Tensor = AddDropped.apply(x, y, levels, least, factor, kernels)  # type: ignore[no-untyped-call]
+            return total
+        return sum_of(x, y * kept(levels, least, factor).to(y.dtype))
 
     def extra_repr(self) -> str:
         return f"{self.share}"
 
 
-def kept(shape: torch.Size, share: float) -> Tensor:
-    """Zeros for about `share` of the values, and the factor that keeps the mean at one for the rest.
+def sum_of(x: Tensor | None, y: Tensor) -> Tensor:
+    return y if x is None else x + y
 
-    One draw gives eight random bytes; a byte at or above the threshold is kept. Comparing bytes is slow in torch, so
-    they are shifted as floats and clamped to 0 and 1.
-    """
-    threshold = min(LEVELS - 1, round(share * LEVELS))
+
+def threshold(share: float) -> int:
+    """A random byte at or above this is kept."""
+    return min(LEVELS - 1, round(share * LEVELS))
+
+
+def random_bytes(shape: torch.Size) -> Tensor:
+    """One draw gives eight of them."""
     count = shape.numel()
     words = torch.empty(-(-count // 8), dtype=torch.int64).random_(-(2**63), None)
-    levels = words.view(torch.uint8)[:count].view(shape).to(torch.float32)
-    return levels.sub_(threshold - 1).clamp_(0, 1).mul_(LEVELS / (LEVELS - threshold))
+    return words.view(torch.uint8)[:count].view(shape)
+
+
+def kept(levels: Tensor, least: int, factor: float) -> Tensor:
+    """Zeros for the bytes below `least`, and the factor for the rest.
+
+    Comparing bytes is slow in torch, so they are shifted as floats and clamped to 0 and 1.
+    """
+    return levels.to(torch.float32).sub_(least - 1).clamp_(0, 1).mul_(factor)

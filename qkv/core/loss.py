@@ -1,11 +1,12 @@
 """Cross-entropy over a large vocabulary that never builds the logits of a whole batch."""
 
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from qkv.core.products import ByTorch, Products, products_for
+from qkv.core.products import ByTorch, FusedProducts, Products, products_for
 
 SAFE_LOGIT = 60.0  # exp(±60) times any vocabulary is well inside the range of float32
 ROWS_AT_ONCE = 512  # this many rows of logits fit the CPU's caches for common vocabularies
@@ -61,41 +62,61 @@ class OutputCrossEntropy(torch.autograd.Function):
         count = len(targets)
         on_target, on_every = 1 - label_smoothing, label_smoothing / len(weight)
         wants_gradient = ctx.needs_input_grad[0] or ctx.needs_input_grad[1]
-        hidden_gradient = torch.empty_like(hidden) if wants_gradient else None
-        weight_gradient = torch.zeros_like(weight) if wants_gradient else None
-        words = products.prepared(weight)  # (V, D)
-        safe = exponentials_are_safe(hidden, weight)
-        total = hidden.new_zeros(())  # sum of the log-normalizers
-        for start in range(0, count, ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            logits = products.rows_with_rows(products.prepared(hidden[rows]), words)  # (rows, V)
-            if not safe:
-                largest = logits.amax(dim=1, keepdim=True)  # (rows, 1)
-                total += largest.sum()
-                logits -= largest
-            exponentials = logits.exp_()  # in place of the logits
-            normaliser = exponentials.sum(dim=1, keepdim=True)  # (rows, 1)
-            total += normaliser.log().sum()
-            if hidden_gradient is not None and weight_gradient is not None:
-                by_logits = exponentials.mul_(1 / normaliser).sub_(on_every)
-                own, column = hidden[rows], targets[rows][:, None]
-                by_target = by_logits.gather(1, column) - on_target  # (rows, 1)
-                by_logits = products.prepared(by_logits.scatter_(1, column, 0.0))
-                hidden_gradient[rows] = products.rows_with_columns(by_logits, words)
-                hidden_gradient[rows] += by_target * weight[targets[rows]]
-                products.add_columns_with_columns(by_logits, products.prepared(own), weight_gradient)
-                weight_gradient.index_add_(0, targets[rows], by_target * own)
+        compute = (
+            products.output_loss if isinstance(products, FusedProducts) else partial(in_chunks, products)
+        )
+        total, gradients = compute(hidden, weight, targets, on_target, on_every, gradients=wants_gradient)
         of_targets = (hidden * weight[targets]).sum()
         of_all = hidden.sum(dim=0).dot(weight.sum(dim=0))
-        total -= on_target * of_targets + on_every * of_all
-        if hidden_gradient is not None and weight_gradient is not None:
-            ctx.save_for_backward(hidden_gradient.div_(count), weight_gradient.div_(count))
-        return total / count
+        if gradients is not None:
+            ctx.save_for_backward(*gradients)
+        return (total - on_target * of_targets - on_every * of_all) / count
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         hidden_gradient, weight_gradient = ctx.saved_tensors
         return hidden_gradient * upstream, weight_gradient * upstream, None, None, None
+
+
+def in_chunks(
+    products: Products,
+    hidden: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    on_target: float,
+    on_every: float,
+    *,
+    gradients: bool,
+) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
+    """Sum of the log-normalizers, and the gradients of the mean loss by hidden and weight."""
+    count = len(targets)
+    hidden_gradient = torch.empty_like(hidden) if gradients else None
+    weight_gradient = torch.zeros_like(weight) if gradients else None
+    words = products.prepared(weight)  # (V, D)
+    safe = exponentials_are_safe(hidden, weight)
+    total = hidden.new_zeros(())
+    for start in range(0, count, ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        logits = products.rows_with_rows(products.prepared(hidden[rows]), words)  # (rows, V)
+        if not safe:
+            largest = logits.amax(dim=1, keepdim=True)  # (rows, 1)
+            total += largest.sum()
+            logits -= largest
+        exponentials = logits.exp_()  # in place of the logits
+        normaliser = exponentials.sum(dim=1, keepdim=True)  # (rows, 1)
+        total += normaliser.log().sum()
+        if hidden_gradient is not None and weight_gradient is not None:
+            by_logits = exponentials.mul_(1 / normaliser).sub_(on_every)
+            own, column = hidden[rows], targets[rows][:, None]
+            by_target = by_logits.gather(1, column) - on_target  # (rows, 1)
+            by_logits = products.prepared(by_logits.scatter_(1, column, 0.0))
+            hidden_gradient[rows] = products.rows_with_columns(by_logits, words)
+            hidden_gradient[rows] += by_target * weight[targets[rows]]
+            products.add_columns_with_columns(by_logits, products.prepared(own), weight_gradient)
+            weight_gradient.index_add_(0, targets[rows], by_target * own)
+    if hidden_gradient is None or weight_gradient is None:
+        return total, None
+    return total, (hidden_gradient.div_(count), weight_gradient.div_(count))
 
 
 def exponentials_are_safe(hidden: Tensor, weight: Tensor) -> bool:

@@ -4,9 +4,9 @@ A linear layer takes three products, one forward and two backward. They differ i
 rows of both matrices, rows of one and columns of the other, or columns of both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,8 @@ class Products(Protocol):
     def prepared(self, matrix: Tensor) -> Tensor:
         """The matrix in the backend's format; a matrix that is used twice is prepared once."""
 
-    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
-        """a bᵀ of (N, K) and (M, K)."""
+    def rows_with_rows(self, a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        """a bᵀ of (N, K) and (M, K), plus a bias of (M)."""
 
     def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
         """a b of (N, K) and (K, M)."""
@@ -31,6 +31,26 @@ class Products(Protocol):
 
     def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
         """Add aᵀ b to sums."""
+
+
+@runtime_checkable
+class FusedProducts(Products, Protocol):
+    """Products that also compute, without a return to Python, what is made of many products."""
+
+    def output_loss(
+        self,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        on_target: float,
+        on_every: float,
+        *,
+        gradients: bool,
+    ) -> tuple[float, tuple[Tensor, Tensor] | None]:
+        """Sum of the log-normalizers, and the gradients of the mean loss by hidden and weight; see `qkv.core.loss`."""
+
+    def orthogonalize(self, matrices: Tensor, coefficients: tuple[float, float, float], times: int) -> Tensor:
+        """Divide each of (N, rows, columns) by its norm, then apply the odd polynomial of degree five repeatedly."""
 
 
 class ByTorch:
@@ -45,8 +65,9 @@ class ByTorch:
     def prepared(self, matrix: Tensor) -> Tensor:
         return matrix.to(self.kind)
 
-    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
-        return (a @ b.T).to(self.result)
+    def rows_with_rows(self, a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
+        result = (a @ b.T).to(self.result)
+        return result if bias is None else result.add_(bias)
 
     def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
         return (a @ b).to(self.result)
@@ -89,6 +110,16 @@ def through(layer: nn.Linear, x: Tensor) -> Tensor:
     return y
 
 
+def through_all(layers: Sequence[nn.Linear], x: Tensor) -> Sequence[Tensor]:
+    """Apply several linear layers to one input: with the active backend, as one product."""
+    products = products_for(x)
+    if products is None:
+        return [layer(x) for layer in layers]
+    weight, bias = (torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias"))
+    y: Tensor = LinearByProducts.apply(x, weight, bias, products)  # type: ignore[no-untyped-call]
+    return y.split([layer.out_features for layer in layers], dim=-1)
+
+
 class LinearByProducts(torch.autograd.Function):
     """y = x Wᵀ + b."""
 
@@ -97,7 +128,7 @@ class LinearByProducts(torch.autograd.Function):
         rows, weight = products.prepared(x.flatten(0, -2)), products.prepared(weight)  # (N, D), (F, D)
         ctx.save_for_backward(rows, weight)
         ctx.products = products
-        y = products.rows_with_rows(rows, weight).add_(bias)  # (N, F)
+        y = products.rows_with_rows(rows, weight, bias)  # (N, F)
         return y.unflatten(0, x.shape[:-1])
 
     @staticmethod

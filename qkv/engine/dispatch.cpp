@@ -158,8 +158,45 @@ EXPORT Status qkv_encode(const void* model, const int32_t* ids, const int32_t* s
 EXPORT int32_t qkv_has_int16() { return now().has_int16(); }
 
 EXPORT Status qkv_multiply_int16(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride,
-                                 int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add) {
-    return now().multiply_int16(a, a_stride, a_along, b, b_stride, b_along, c, c_stride, m, n, k, add);
+                                 int32_t b_along, float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add,
+                                 const float* bias) {
+    return now().multiply_int16(a, a_stride, a_along, b, b_stride, b_along, c, c_stride, m, n, k, add, bias);
+}
+
+EXPORT Status qkv_output_loss(const float* hidden, const float* weight, const int64_t* targets, int64_t rows, int64_t vocab,
+                              int64_t width, float on_target, float on_every, float* by_hidden, float* by_weight,
+                              double* total) {
+    return now().output_loss(hidden, weight, targets, rows, vocab, width, on_target, on_every, by_hidden, by_weight, total);
+}
+
+EXPORT Status qkv_orthogonalise(float* matrices, int64_t count, int64_t rows, int64_t columns, float linear, float cubic,
+                                float quintic, int32_t times) {
+    return now().orthogonalise(matrices, count, rows, columns, linear, cubic, quintic, times);
+}
+
+EXPORT Status qkv_attend(const TrainingAttention* given, const float* q, const float* k, const float* v, const float* mask,
+                         float* z, float* weights) {
+    return now().attend(given, q, k, v, mask, z, weights);
+}
+
+EXPORT Status qkv_attend_backward(const TrainingAttention* given, const float* q, const float* k, const float* v,
+                                  const float* weights, const float* by_z, float* by_q, float* by_k, float* by_v) {
+    return now().attend_backward(given, q, k, v, weights, by_z, by_q, by_k, by_v);
+}
+
+EXPORT void qkv_add_dropped(const float* x, const float* y, const uint8_t* bytes, int32_t least, float factor,
+                            int64_t count, float* to) {
+    now().add_dropped(x, y, bytes, least, factor, count, to);
+}
+
+EXPORT void qkv_normalise_rows(const float* x, const float* weight, const float* bias, float epsilon, int64_t rows,
+                               int32_t width, float* y, float* kept) {
+    now().normalise_rows(x, weight, bias, epsilon, rows, width, y, kept);
+}
+
+EXPORT void qkv_normalise_rows_backward(const float* x, const float* weight, const float* kept, const float* by_y,
+                                        int64_t rows, int32_t width, float* by_x, float* by_weight, float* by_bias) {
+    now().normalise_rows_backward(x, weight, kept, by_y, rows, width, by_x, by_weight, by_bias);
 }
 
 }  // extern "C"

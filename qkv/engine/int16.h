@@ -247,13 +247,19 @@ struct Matrix {
 struct Tile {
     int rows, columns;
     bool add;
+    const float* bias;  // of its columns, or null
 };
+
+enum class Part { ALL, LOWER };  // LOWER: of a symmetric product, only tiles that reach the diagonal or below
 
 inline void store(const I sums[ROWS][2], const float* a_scales, const float* b_scales, float* to, int64_t stride, Tile tile) {
     const F left = load(b_scales), right = load(b_scales + WIDE);
+    float bias[COLUMNS] = {};
+    if (tile.bias) std::copy(tile.bias, tile.bias + tile.columns, bias);
+    const F left_bias = load(bias), right_bias = load(bias + WIDE);
     for (int r = 0; r < tile.rows; r++, to += stride) {
-        F results[2] = {__builtin_convertvector(sums[r][0], F) * (left * a_scales[r]),
-                        __builtin_convertvector(sums[r][1], F) * (right * a_scales[r])};
+        F results[2] = {__builtin_convertvector(sums[r][0], F) * (left * a_scales[r]) + left_bias,
+                        __builtin_convertvector(sums[r][1], F) * (right * a_scales[r]) + right_bias};
         if (tile.columns == COLUMNS) {
             store(to, tile.add ? load(to) + results[0] : results[0]);
             store(to + WIDE, tile.add ? load(to + WIDE) + results[1] : results[1]);
@@ -265,8 +271,9 @@ inline void store(const I sums[ROWS][2], const float* a_scales, const float* b_s
     }
 }
 
-// c (m, n) = a b, or c += a b; a has m rows, b has n columns, and k numbers of each are multiplied and added up.
-inline void multiply(Matrix a, Matrix b, float* c, int64_t stride, int64_t m, int64_t n, int64_t k, bool add) {
+// c (m, n) = a b, or c += a b, plus a bias; a has m rows, b has n columns, and k numbers of each are multiplied and added up.
+inline void multiply(Matrix a, Matrix b, float* c, int64_t stride, int64_t m, int64_t n, int64_t k, bool add,
+                     Part part = Part::ALL, const float* bias = nullptr) {
     const int64_t panels = (n + COLUMNS - 1) / COLUMNS;
     constexpr int64_t A_APART = ROWS * (DEPTH / 2) + WIDE;
     static thread_local Array<int32_t> a_room, b_room;
@@ -297,9 +304,11 @@ inline void multiply(Matrix a, Matrix b, float* c, int64_t stride, int64_t m, in
             for (int64_t panel = 0; panel < panels; panel++)
                 for (int group = 0; group < groups; group++) {
                     const int64_t row = top + group * ROWS, column = panel * COLUMNS;
+                    if (part == Part::LOWER && column >= row + ROWS) continue;
                     alignas(64) I sums[ROWS][2];
                     multiply_panels(a_panels + group * A_APART, b_panels + panel * b_apart, pairs, sums);
-                    const Tile tile = {int(std::min<int64_t>(ROWS, m - row)), int(std::min<int64_t>(COLUMNS, n - column)), add || k0};
+                    const Tile tile = {int(std::min<int64_t>(ROWS, m - row)), int(std::min<int64_t>(COLUMNS, n - column)),
+                                       add || k0, bias && !k0 ? bias + column : nullptr};
                     store(sums, a_scales + group * ROWS, &b_scales[column], c + row * stride + column, stride, tile);
                 }
         }

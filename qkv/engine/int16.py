@@ -1,5 +1,6 @@
 """Matrix products in 16-bit integers by the compiled library, for training on a CPU."""
 
+import ctypes
 import json
 import math
 import time
@@ -35,9 +36,9 @@ class Int16:
     def prepared(self, matrix: Tensor) -> Tensor:
         return matrix.contiguous()
 
-    def rows_with_rows(self, a: Tensor, b: Tensor) -> Tensor:
+    def rows_with_rows(self, a: Tensor, b: Tensor, bias: Tensor | None = None) -> Tensor:
         sums = a.new_empty(len(a), len(b))
-        self.multiply(a, True, b, True, sums, a.shape[1], add=False)
+        self.multiply(a, True, b, True, sums, a.shape[1], add=False, bias=bias)
         return sums
 
     def rows_with_columns(self, a: Tensor, b: Tensor) -> Tensor:
@@ -53,8 +54,44 @@ class Int16:
     def add_columns_with_columns(self, a: Tensor, b: Tensor, sums: Tensor) -> None:
         self.multiply(a, False, b, False, sums, len(a), add=True)
 
+    def output_loss(
+        self,
+        hidden: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        on_target: float,
+        on_every: float,
+        *,
+        gradients: bool,
+    ) -> tuple[float, tuple[Tensor, Tensor] | None]:
+        hidden, weight, targets = hidden.contiguous(), weight.contiguous(), targets.contiguous()
+        if targets.dtype != torch.int64 or not 0 <= int(targets.min()) <= int(targets.max()) < len(weight):
+            raise ValueError("targets must be ids of the vocabulary")
+        found = (torch.empty_like(hidden), torch.empty_like(weight)) if gradients else None
+        by_hidden, by_weight = (None, None) if found is None else (each.data_ptr() for each in found)
+        total = ctypes.c_double()
+        self.library.qkv_output_loss(
+            hidden.data_ptr(), weight.data_ptr(), targets.data_ptr(), len(hidden), *weight.shape,
+            on_target, on_every, by_hidden, by_weight, ctypes.byref(total),
+        )  # fmt: skip
+        return total.value, found
+
+    def orthogonalize(self, matrices: Tensor, coefficients: tuple[float, float, float], times: int) -> Tensor:
+        found = matrices.clone(memory_format=torch.contiguous_format)
+        self.library.qkv_orthogonalise(found.data_ptr(), *found.shape, *coefficients, times)
+        return found
+
     def multiply(
-        self, a: Tensor, a_along: bool, b: Tensor, b_along: bool, sums: Tensor, inner: int, *, add: bool
+        self,
+        a: Tensor,
+        a_along: bool,
+        b: Tensor,
+        b_along: bool,
+        sums: Tensor,
+        inner: int,
+        *,
+        add: bool,
+        bias: Tensor | None = None,
     ) -> None:
         """`along`: the summed dimension lies in the rows of the matrix, not in its columns."""
         rows, columns = sums.shape
@@ -64,13 +101,17 @@ class Int16:
         )
         if (a.shape, b.shape) != wanted or inner == 0:
             raise ValueError(f"{tuple(a.shape)} and {tuple(b.shape)} do not give {tuple(sums.shape)}")
+        if bias is not None and (
+            bias.shape != (columns,) or bias.dtype != torch.float32 or bias.stride(0) != 1
+        ):
+            raise ValueError(f"a bias of {tuple(bias.shape)} does not fit {columns} columns of float32")
         for matrix in (a, b, sums):
             in_rows = matrix.stride(1) == 1 or matrix.shape[1] == 1
             if matrix.device.type != "cpu" or matrix.dtype != torch.float32 or not in_rows:
                 raise ValueError("products in 16 bits take rows of float32 on a CPU")
         self.library.qkv_multiply_int16(
             a.data_ptr(), a.stride(0), a_along, b.data_ptr(), b.stride(0), b_along,
-            sums.data_ptr(), sums.stride(0), rows, columns, inner, add,
+            sums.data_ptr(), sums.stride(0), rows, columns, inner, add, None if bias is None else bias.data_ptr(),
         )  # fmt: skip
 
 

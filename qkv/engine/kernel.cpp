@@ -16,8 +16,11 @@
 
 #include "functions.h"
 #include "int16.h"
+#include "orthogonal.h"
+#include "output_loss.h"
 #include "reading.h"
 #include "search.h"
+#include "training.h"
 
 namespace {
 
@@ -143,24 +146,59 @@ Status encode(const void* model, const int32_t* ids, const int32_t* segments, co
 #if defined(QKV_INT16)
 int32_t has_int16() { return 1; }
 
-// c (m, n) = a b, or c += a b. Where a matrix lies `along`, what is added up lies in its rows, one after another.
+// c (m, n) = a b, or c += a b, plus a bias for every column unless it is null. Where a matrix lies `along`, what is added up lies in its rows, one after another.
 Status multiply_int16(const float* a, int64_t a_stride, int32_t a_along, const float* b, int64_t b_stride, int32_t b_along,
-                      float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add) {
+                      float* c, int64_t c_stride, int64_t m, int64_t n, int64_t k, int32_t add, const float* bias) {
     return guarded([&] {
-        int16::multiply({a, a_stride, a_along != 0}, {b, b_stride, b_along != 0}, c, c_stride, m, n, k, add != 0);
+        int16::multiply({a, a_stride, a_along != 0}, {b, b_stride, b_along != 0}, c, c_stride, m, n, k, add != 0,
+                        int16::Part::ALL, bias);
+    });
+}
+
+Status output_loss(const float* hidden, const float* weight, const int64_t* targets, int64_t rows, int64_t vocab, int64_t width,
+                   float on_target, float on_every, float* by_hidden, float* by_weight, double* total) {
+    return guarded([&] {
+        *total = int16::output_loss({hidden, weight, targets, rows, vocab, width, on_target, on_every, by_hidden, by_weight});
+    });
+}
+
+// Matrices one after another, none with more rows than columns, in place.
+Status orthogonalise(float* matrices, int64_t count, int64_t rows, int64_t columns, float linear, float cubic, float quintic,
+                     int32_t times) {
+    return guarded([&] {
+        for (int64_t i = 0; i < count; i++)
+            int16::orthogonalise(matrices + i * rows * columns, rows, columns, {linear, cubic, quintic, times});
     });
 }
 #else
 // This level cannot compute products of floats in 16 bits.
 int32_t has_int16() { return 0; }
 Status multiply_int16(const float*, int64_t, int32_t, const float*, int64_t, int32_t, float*, int64_t, int64_t, int64_t, int64_t,
-                      int32_t) {
+                      int32_t, const float*) {
     return FAILED;
 }
+Status output_loss(const float*, const float*, const int64_t*, int64_t, int64_t, int64_t, float, float, float*, float*, double*) {
+    return FAILED;
+}
+Status orthogonalise(float*, int64_t, int64_t, int64_t, float, float, float, int32_t) { return FAILED; }
 #endif
+
+// q and z are (sentences, queries, heads * width), k and v (sentences, keys, heads * width), all contiguous.
+Status attend_in_training(const TrainingAttention* given, const float* q, const float* k, const float* v, const float* mask,
+                          float* z, float* weights) {
+    return guarded([&] { training::attend(*given, q, k, v, mask, z, weights); });
+}
+
+Status attend_backward(const TrainingAttention* given, const float* q, const float* k, const float* v, const float* weights,
+                       const float* by_z, float* by_q, float* by_k, float* by_v) {
+    return guarded([&] { training::attend_backward(*given, q, k, v, weights, by_z, by_q, by_k, by_v); });
+}
 
 }  // namespace
 
 extern const Functions QKV_TABLE(QKV_LEVEL);
-const Functions QKV_TABLE(QKV_LEVEL) = {begin,     end,            step, select, looked,       search, encode,
-                                        has_int16, multiply_int16, read, watch,  attention_of};
+const Functions QKV_TABLE(QKV_LEVEL) = {
+    begin, end, step, select, looked, search, encode, has_int16, multiply_int16, read, watch, attention_of,
+    output_loss, orthogonalise, attend_in_training, attend_backward, training::add_dropped, training::normalise_rows,
+    training::normalise_rows_backward,
+};

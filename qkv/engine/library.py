@@ -37,6 +37,7 @@ class NoEngineError(Exception):
 Pointer = ctypes.c_void_p
 Integer = ctypes.c_int32
 Long = ctypes.c_int64
+Float = ctypes.c_float
 
 
 class LinearStruct(ctypes.Structure):
@@ -110,6 +111,20 @@ class WishStruct(ctypes.Structure):
     )
 
 
+class TrainingAttentionStruct(ctypes.Structure):
+    _fields_ = (
+        *((name, Long) for name in ("sentences", "queries", "keys", "heads", "width")),
+        *((name, Long) for name in ("q_stride", "k_stride", "v_stride", "mask_sentence", "mask_query")),
+        ("rotation", Pointer),
+    )
+
+
+CHECKED = (  # functions that return a status
+    *("step", "read", "select", "encode", "multiply_int16", "search", "watch", "attention_of"),
+    *("output_loss", "orthogonalise", "attend", "attend_backward"),
+)
+
+
 def declared(library: ctypes.CDLL) -> ctypes.CDLL:
     text = ctypes.c_char_p
     signatures: dict[str, tuple[list[Any], Any]] = {
@@ -127,15 +142,22 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], Integer),
         "qkv_has_int16": ([], Integer),
         "qkv_multiply_int16": (
-            [Pointer, Long, Integer, Pointer, Long, Integer, Pointer, Long, Long, Long, Long, Integer],
+            [*[Pointer, Long, Integer] * 2, Pointer, *[Long] * 4, Integer, Pointer],
             Integer,
         ),
+        "qkv_output_loss": ([*[Pointer] * 3, *[Long] * 3, Float, Float, *[Pointer] * 3], Integer),
+        "qkv_orthogonalise": ([Pointer, *[Long] * 3, *[Float] * 3, Integer], Integer),
+        "qkv_attend": ([ctypes.POINTER(TrainingAttentionStruct), *[Pointer] * 6], Integer),
+        "qkv_attend_backward": ([ctypes.POINTER(TrainingAttentionStruct), *[Pointer] * 8], Integer),
+        "qkv_add_dropped": ([*[Pointer] * 3, Integer, Float, Long, Pointer], None),
+        "qkv_normalise_rows": ([*[Pointer] * 3, Float, Long, Integer, Pointer, Pointer], None),
+        "qkv_normalise_rows_backward": ([*[Pointer] * 4, Long, Integer, *[Pointer] * 3], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], Integer),
     }
     for name, (arguments, result) in signatures.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
-    for name in ("step", "read", "select", "encode", "multiply_int16", "search", "watch", "attention_of"):
+    for name in CHECKED:
         getattr(library, f"qkv_{name}").errcheck = check_status
     library.qkv_begin.errcheck = check_session
     return library

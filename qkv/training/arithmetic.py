@@ -1,54 +1,41 @@
-"""What affects rounding besides the settings: compiled loops, libraries, device and threads."""
+"""What affects rounding besides the settings: compiled kernels, libraries, device and threads."""
 
-import math
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from importlib.metadata import PackageNotFoundError, version
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import torch
 
-from qkv.core.attention import compiled_loops
+from qkv.core.kernels import computed_by
+from qkv.engine.library import NoEngineError
+from qkv.engine.training import CompiledKernels
 from qkv.training.device import choose_device, products_here
 from qkv.training.extension import EXTENSIONS
 from qkv.training.product import ProductType
 from qkv.training.settings import TrainingSettings
 from qkv.training.task import Task
 
-LONG_STEPS, LONG_MINUTES, NARROW = (
-    500,
-    2,
-    256,
-)  # compiling loops takes seconds, which pays off in a longer run
+
+def compiled_kernels(device: torch.device) -> AbstractContextManager[object]:
+    """Compiled kernels, if they fit: they use one thread, as each process has if all cores share the batches."""
+    return computed_by(kernels_on(device))
 
 
-def attention_loops(task: Task[ProductType], device: torch.device) -> AbstractContextManager[object]:
-    """Compiled loops for attention, if they are faster: they use one thread, and compiling takes as long as many steps.
-
-    In a wide model attention is a small part of the work.
-    """
-    return compiled_loops() if loops_pay(task, device) else nullcontext()
-
-
-def loops_pay(task: Task[ProductType], device: torch.device) -> bool:
-    settings = task.settings
-    long = (settings.steps or math.inf) >= LONG_STEPS and (settings.minutes or math.inf) >= LONG_MINUTES
-    fits = device.type == "cpu" and torch.get_num_threads() == 1 and task.width <= NARROW
-    return long and fits
+def kernels_on(device: torch.device) -> CompiledKernels | None:
+    if device.type != "cpu" or torch.get_num_threads() > 1:
+        return None
+    with suppress(NoEngineError):
+        return CompiledKernels()
+    return None
 
 
 def arithmetic_of(task: Task[ProductType]) -> dict[str, str]:
     """What affects rounding on this machine, besides the settings."""
     device = choose_device(task.settings.training)
-    loops = (
-        f"loops of Numba {installed_version('numba')}"
-        if loops_pay(task, device) and installed_version("numba")
-        else ""
-    )
     return {
         "torch": torch.__version__,
         "products": products_of(task.settings.training, device),
-        "attention": loops or "torch's own",
+        "attention": "torch's own" if kernels_on(device) is None else "compiled",
         "device": device.type,
         "vector instructions": torch.backends.cpu.get_cpu_capability(),
         "threads": str(torch.get_num_threads()),
@@ -58,14 +45,6 @@ def arithmetic_of(task: Task[ProductType]) -> dict[str, str]:
 def products_of(settings: TrainingSettings, device: torch.device) -> str:
     here = settings.precision != "int16" or products_here(settings, device) is not None
     return settings.precision if here else "float32"
-
-
-def installed_version(package: str) -> str | None:
-    """The version of a package, or None."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def arithmetic_changes(stored: Mapping[str, Any], now: Mapping[str, str]) -> list[str]:

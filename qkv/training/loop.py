@@ -159,7 +159,8 @@ class Run:
         progress = self.plan.progress(position)  # before this step, so that the last one has a rate above 0
         position.step, position.cursor = position.step + 1, position.cursor + 1
         torch.manual_seed(seed_for(self.plan.seed, f"dropout/{self.group.rank}", position.step))
-        self.model.train()
+        if not self.model.training:  # setting it visits every module
+            self.model.train()
         loss = self.spread.backward(self.parts_of(rows))
         norm = self.spread.clip(settings.max_grad_norm)
         finite = loss.isfinite() & norm.isfinite()

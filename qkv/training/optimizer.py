@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from qkv.core.products import Products
+from qkv.core.products import FusedProducts, Products
 from qkv.training.settings import TrainingSettings
 from qkv.training.shares import Moments, Share
 from qkv.training.spread import Spread, gather, shard_like
@@ -113,13 +113,15 @@ class Muon:
         rate_or_none = torch.where(finite, rate, 0.0)
         gradients = torch.stack([gather(matrix.grad) for matrix in self.share.own if matrix.grad is not None])
         gradients = torch.where(finite, gradients, 0.0)
+        new_share = torch.where(finite, 1 - MOMENTUM, 0.0)
         for momentum, gradient in zip(self.momentum.own, gradients, strict=True):
-            momentum.lerp_(gradient, torch.where(finite, 1 - MOMENTUM, 0.0))
+            momentum.lerp_(gradient, new_share)
         ahead = gradients.lerp(torch.stack(self.momentum.own), MOMENTUM)  # Nesterov
         steps = self.orient(orthogonal(self.orient(ahead), self.products)) * (rate_or_none * self.size)
+        kept = 1 - rate_or_none * self.share.parameter_group.decay
         for matrix, step in zip(self.share.own, steps, strict=True):
             if self.share.parameter_group.decay:
-                matrix.mul_(1 - rate_or_none * self.share.parameter_group.decay)
+                matrix.mul_(kept)
             matrix.sub_(shard_like(step, matrix))
 
     def orient(self, matrices: Tensor) -> Tensor:
@@ -148,20 +150,11 @@ def orthogonal(matrices: Tensor, products: Products | None = None) -> Tensor:
     Five iterations of an odd polynomial of degree five that moves singular values between 0 and 1 close to 1
     (Newton-Schulz, tuned for speed rather than precision). `products` in a narrow format come as close.
     """
+    if isinstance(products, FusedProducts) and products.fit(matrices[0]):
+        return products.orthogonalize(matrices, (LINEAR, CUBIC, QUINTIC), TIMES)
     x = matrices / (matrices.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
-    if products is not None and products.fit(x[0]):
-        return torch.stack([orthogonal_by(products, each.contiguous()) for each in x])
     for _ in range(TIMES):
         square = torch.bmm(x, x.transpose(1, 2))
         polynomial = torch.baddbmm(square, square, square, beta=CUBIC, alpha=QUINTIC)
         x = torch.baddbmm(x, polynomial, x, beta=LINEAR)
-    return x
-
-
-def orthogonal_by(products: Products, x: Tensor) -> Tensor:
-    """The same for one matrix with norm 1."""
-    for _ in range(TIMES):
-        square = products.rows_with_rows(x, x)
-        polynomial = products.rows_with_rows(square, square).mul_(QUINTIC).add_(square, alpha=CUBIC)
-        x = products.rows_with_columns(polynomial, x).add_(x, alpha=LINEAR)
     return x

@@ -14,7 +14,7 @@ from qkv.checkpoint.files import read_json, seal, write_json
 from qkv.checkpoint.state import load_latest, set_aside_after
 from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import QkvError
-from qkv.training.arithmetic import arithmetic_changes, arithmetic_of, attention_loops
+from qkv.training.arithmetic import arithmetic_changes, arithmetic_of, compiled_kernels
 from qkv.training.claim import claim_output
 from qkv.training.device import check_precision, choose_device
 from qkv.training.distributed import Group, SingleProcess
@@ -88,7 +88,7 @@ def train(
                 run.watch.warn(sentence)
         if run.writes:
             run.watch.on_start(run.plan, run.position, parameter_count(product.model))
-        with attention_loops(task, run.device), stop:
+        with compiled_kernels(run.device), stop:
             complete = run.go(stop)
         if not complete or stop.interrupts:  # also in the last step: scoring may take long
             saved = run.saved == run.position.step

@@ -1,13 +1,13 @@
 import pytest
 import torch
 
-from qkv.core.dropout import Dropout, kept
+from qkv.core.dropout import Dropout
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.9])
 def test_about_the_share_is_dropped_and_the_mean_stays(share: float) -> None:
     torch.manual_seed(0)
-    mask = kept(torch.Size([1000, 1003]), share)
+    mask = Dropout(share)(torch.ones(1000, 1003))
     assert abs((mask == 0).double().mean().item() - share) < 0.004  # 1/256 and the chance
     assert abs(mask.double().mean().item() - 1) < 0.02
     assert len(mask.unique()) == 2
@@ -15,7 +15,7 @@ def test_about_the_share_is_dropped_and_the_mean_stays(share: float) -> None:
 
 def test_every_place_is_decided_on_its_own() -> None:
     torch.manual_seed(0)
-    dropped = (kept(torch.Size([4000, 64]), 0.5) == 0).double()
+    dropped = (Dropout(0.5)(torch.ones(4000, 64)) == 0).double()
     correlation = torch.corrcoef(dropped.T).fill_diagonal_(0)
     assert correlation.abs().max() < 0.08  # five standard deviations of 4,000 draws
 

@@ -15,6 +15,7 @@ from qkv.checkpoint.files import file_hash, read_sealed, seal, write_json
 from qkv.checkpoint.tensors import read_tensors
 from qkv.core.pairs import TranslationModel
 from qkv.engine.library import NoEngineError, library
+from qkv.engine.training import CompiledKernels
 from qkv.errors import ProcessEndedError, QkvError
 from qkv.families.loading import load
 from qkv.families.translator.corpus import PairData
@@ -190,31 +191,27 @@ def test_a_change_in_the_arithmetic_is_named_on_resume(tmp_path: Path) -> None:
         "vector instructions",
         "threads",
     }
-    facts["arithmetic"] |= {"torch": "1.0", "attention": "loops of Numba 0.1"}
+    facts["arithmetic"] |= {"torch": "1.0", "attention": "by hand"}
     write_json(path, seal(facts))
     _, rest = train(tmp_path / "out", resume=True)
     assert len(rest.warnings) == 1
-    assert (
-        f"started with torch 1.0, now {torch.__version__} and attention loops of Numba 0.1, now"
-        in rest.warnings[0]
-    )
+    assert f"started with torch 1.0, now {torch.__version__} and attention by hand, now" in rest.warnings[0]
 
 
-def test_a_run_whose_attention_is_computed_by_loops_is_resumed_bit_for_bit(
+def test_a_run_with_compiled_kernels_is_resumed_bit_for_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As runs of 500 steps and more are on one thread."""
-    loops = pytest.importorskip("qkv.core.loops")
+    """As every run on one thread is."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
     used = 0
-    attention = loops.short_attention
+    attend = CompiledKernels.attend
 
-    def counted(*tensors: Any) -> Any:
+    def counted(*given: Any) -> Any:
         nonlocal used
         used += 1
-        return attention(*tensors)
+        return attend(*given)
 
-    monkeypatch.setattr(loops, "short_attention", counted)
-    monkeypatch.setattr("qkv.training.arithmetic.LONG_STEPS", 20)
+    monkeypatch.setattr(CompiledKernels, "attend", counted)
     train(tmp_path / "whole")
     assert used > 0
     train(tmp_path / "parts", recorder=Recorder(at=9, action=send(signal.SIGINT)))
