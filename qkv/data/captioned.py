@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from qkv.data.images import MAX_BYTES, Bytes, choose_form, error_text, find_images, read_pictures
+from qkv.data.images import MAX_BYTES, Bytes, choose_form, error_text, find_images, image_name, read_pictures
 from qkv.data.lines import reject_lone_surrogates
 from qkv.data.worlds.scenes import LANGUAGES, SIDE, Part, Scene, caption, draw_scene, scenes
 from qkv.errors import DataError, QkvError
@@ -138,7 +138,7 @@ def clean_captions(texts: list[str], where: Path) -> list[str]:
 def read_squares(paths: Sequence[Path], size: int | None) -> Bytes:
     form = choose_form(paths[0], size, "colour")
     if form.height != form.width:
-        raise DataError(f"{paths[0]} is not square: choose a size to crop images to.")
+        raise DataError(f"{image_name(paths[0])} is not square: choose a size to crop images to.")
     return read_pictures(paths, form, fit=size is not None)
 
 

@@ -1,6 +1,7 @@
 """Read image files into memory, unchanged or resized and converted to a common form."""
 
 import os
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,6 +26,8 @@ SIXTEEN_BITS = ("PPM", "PNG")  # formats in which mode I means 16 bits
 CHANNELS: dict[Colours, int] = {"grey": 1, "colour": 3}
 MODES: dict[Colours, str] = {"grey": "L", "colour": "RGB"}
 GREY_MODES = ("1", "L", "LA", "I;16", "I;16B", "I;16L", "I")
+# Files that qkv/data/python_images.py wrote, and the number of the image.
+WRITTEN = re.compile(r"/training/data/images/(?:(train|valid)/\d{5}/)?(\d{8})\.\w+$")
 ROTATIONS = {  # by the EXIF orientation
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -100,7 +103,13 @@ def allocate(count: int, form: Form) -> Bytes:
 def read_picture(path: Path, form: Form, *, fit: bool = False) -> Bytes:
     """One image, (C, height, width). Unless `fit`, an image of another form is an error."""
     with open_image(path) as picture, report_damage(path):
-        return in_form(picture, form, fit=fit, name=str(path))
+        return in_form(picture, form, fit=fit, name=image_name(path))
+
+
+def image_name(path: Path) -> str:
+    """The name of an image in messages: its path, or its place in the list of a Python program, which was written to files."""
+    found = WRITTEN.search(path.as_posix())
+    return str(path) if found is None else f"{'valid' if found[1] == 'valid' else 'images'}[{int(found[2])}]"
 
 
 def in_form(picture: Image.Image, form: Form, *, fit: bool, name: str) -> Bytes:
@@ -168,7 +177,7 @@ def report_damage(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         raise DataError(
-            f"{path} is damaged or truncated ({error_text(error)}): replace or remove it."
+            f"{image_name(path)} is damaged or truncated ({error_text(error)}): replace or remove it."
         ) from None
 
 
@@ -201,16 +210,16 @@ def open_image(path: Path) -> Iterator[Image.Image]:
             warnings.simplefilter("ignore", UserWarning)  # about unusual tags
             picture = Image.open(path)
     except FileNotFoundError:
-        raise DataError(f"there is no file {path}.") from None
+        raise DataError(f"there is no file {image_name(path)}.") from None
     except IsADirectoryError:
-        raise DataError(f"{path} is a folder, not an image.") from None
+        raise DataError(f"{image_name(path)} is a folder, not an image.") from None
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
-        raise DataError(f"{path} is too large: {too_many_pixels()}") from None
+        raise DataError(f"{image_name(path)} is too large: {too_many_pixels()}") from None
     except MemoryError:
         raise
     except Exception as error:  # Pillow can raise anything on broken files
         reason = "unknown format" if isinstance(error, UnidentifiedImageError) else error
-        raise DataError(f"{path} cannot be read as an image ({error_text(reason)}).") from None
+        raise DataError(f"{image_name(path)} cannot be read as an image ({error_text(reason)}).") from None
     with picture:
         check_header(picture, path)
         yield picture
@@ -218,18 +227,20 @@ def open_image(path: Path) -> Iterator[Image.Image]:
 
 def check_header(picture: Image.Image, path: Path) -> None:
     if picture.width * picture.height > MAX_PIXELS:
-        raise DataError(f"{path} has {picture.width:,} × {picture.height:,} pixels: {too_many_pixels()}")
+        raise DataError(
+            f"{image_name(path)} has {picture.width:,} × {picture.height:,} pixels: {too_many_pixels()}"
+        )
     try:
         frames = getattr(picture, "n_frames", 1)
     except Exception as error:
-        raise DataError(f"{path} is damaged or truncated ({error_text(error)}).") from None
+        raise DataError(f"{image_name(path)} is damaged or truncated ({error_text(error)}).") from None
     if picture.mode == "F" or (picture.mode == "I" and picture.format not in SIXTEEN_BITS):
         raise DataError(
-            f"{path} has 32 bits per pixel (mode {picture.mode}), so its white level is unknown: save it with 8 or 16 bits."
+            f"{image_name(path)} has 32 bits per pixel (mode {picture.mode}), so its white level is unknown: save it with 8 or 16 bits."
         )
     if frames > 1 and picture.format != "MPO":  # phones add smaller versions of the image
         raise DataError(
-            f"{path} is animated or has several pages ({frames}): save one of them as a separate file."
+            f"{image_name(path)} is animated or has several pages ({frames}): save one of them as a separate file."
         )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from commands import code_of, save_untrained
@@ -217,6 +218,14 @@ def test_advice_is_shown_at_the_end_of_a_run_and_part_of_the_report(
     assert f"advice: {low}" in shown
     model.save(tmp_path / "copy")
     assert qkv.load(tmp_path / "copy").report.advice == [short, low]
+
+
+@pytest.mark.parametrize("train", [qkv.train_vit, qkv.train_codebook])
+def test_an_image_of_another_size_is_named_by_its_place(tmp_path: Path, train: Any) -> None:
+    images = [np.zeros((8, 8, 3), np.uint8)] * 20 + [np.zeros((20, 20, 3), np.uint8)]
+    labels = {"labels": ["a", "b", "c"] * 7} if train is qkv.train_vit else {}
+    with pytest.raises(DataError, match=r"^images\[20\] is 20 × 20 pixels instead of 8 × 8: .*`size` 8\.$"):
+        train(images, output=tmp_path / "run", progress=False, **labels)
 
 
 # Events and ends -----------------------------------------------------------------------------------------
