@@ -90,14 +90,16 @@ def through(layer: nn.Linear, x: Tensor) -> Tensor:
 
 
 class LinearByProducts(torch.autograd.Function):
-    """y = x Wᵀ + b."""
+    """y = x Wᵀ + b. The bias may be None."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, products: Products) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, products: Products) -> Tensor:
         rows, weight = products.prepared(x.flatten(0, -2)), products.prepared(weight)  # (N, D), (F, D)
         ctx.save_for_backward(rows, weight)
         ctx.products = products
-        y = products.rows_with_rows(rows, weight).add_(bias)  # (N, F)
+        y = products.rows_with_rows(rows, weight)  # (N, F)
+        if bias is not None:
+            y.add_(bias)
         return y.unflatten(0, x.shape[:-1])
 
     @staticmethod

@@ -78,7 +78,7 @@ class StackStruct(ctypes.Structure):
         ("rotation", Pointer),
         *(
             (name, Integer)
-            for name in ("depth", "width", "heads", "head", "turned", "pre", "activation", "cross")
+            for name in ("depth", "width", "heads", "head", "turned", "pre", "activation", "cross", "cell")
         ),
         ("epsilon", ctypes.c_float),
     )

@@ -43,6 +43,8 @@ class ModelSettings:
     """Layer norm before each sublayer (pre) or after it (post, as in the paper)."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"
     """Activation function of the feed-forward layer."""
+    decoder_cell: Literal["attention", "ssru"] = "attention"
+    """Self-attention in the decoder, or SSRU: a recurrent cell that makes each decoding step cheaper."""
     positions: Literal["interleaved", "halves", "learned", "rotary", "none"] = "interleaved"
     """Position encoding: sinusoids (interleaved or halves), learned vectors, rotary (RoPE), or none."""
     max_length: int = 1024
@@ -72,6 +74,7 @@ class ModelSettings:
         return [
             *rules,
             ("encoder_depth", "must not be negative", self.encoder_depth >= 0),
+            ("decoder_cell", "needs an encoder", self.decoder_cell == "attention" or self.encoder_depth > 0),
             ("width", "divided by heads must be even with rotary positions", even),
         ]
 
@@ -162,4 +165,4 @@ class FineTuneTranslatorSettings(PairSettings, SmoothedContinueSettings):
     pairs, if the model has it. Not needed if each source starts with it (>>fra<<)."""
 
 
-UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "positions"))
+UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "decoder_cell", "positions"))

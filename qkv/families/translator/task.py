@@ -185,7 +185,8 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneS
         }
         if model.encoder_depth == 0:
             return OneStreamConfig(**shared)
-        return TranslatorConfig(encoder=replace(decoder, depth=model.encoder_depth), **shared)
+        encoder = replace(decoder, depth=model.encoder_depth)
+        return TranslatorConfig(encoder=encoder, decoder_cell=model.decoder_cell, **shared)
     except ValueError as error:
         raise QkvError(f"this model cannot be built: {error}.") from None
 
