@@ -6,6 +6,7 @@ The compiled search needs no NumPy. Importing it takes longer than translating a
 import ctypes
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,7 @@ class Engine:
     """A translator's weights, packed. `threads` share one decoding. Steps take and return NumPy arrays."""
 
     device: None = None
+    others: "Sequence[Engine]" = ()  # the other models of an ensemble, for its own search
 
     def __init__(
         self,
@@ -74,6 +76,12 @@ class Engine:
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
         self.packed = pack("translator", config, weights, int8=int8)
+
+    def together_with(self, others: "Sequence[Engine]") -> "Engine":
+        """The same model in an ensemble with others of its vocabulary: the mean of their probabilities decides in `search`."""
+        made = copy(self)
+        made.others = (*self.others, *others)
+        return made
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "EngineStep":
         """Sources end with the end token."""
@@ -130,10 +138,12 @@ class Engine:
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch, threads: int
     ) -> list[list[Hypothesis]]:
         longest, count, config = max(limits), len(sources) * plain.best, self.config
-        check_position(longest, config.max_length)
+        check_position(longest, min(each.config.max_length for each in (self, *self.others)))
         if min(limits) < 1:
             raise ValueError("every row must be allowed at least one id")
         session = self.session(sources, threads, plain.look, Session)
+        for other in self.others:
+            session.join(other.session(sources, threads, None, Session))
         if plain.look is not None:
             session.watch(plain.look.heads)
         room = longest + 1

@@ -24,6 +24,7 @@ struct Functions {
     Status (*read)(void* session, const int32_t* ids, int32_t positions, float* states, float* logits);
     Status (*watch)(void* session, const int32_t* heads, int32_t count);
     Status (*attention_of)(void* session, int32_t sentence, int32_t rank, float* to);
+    Status (*join)(void* session, void* other);
 };
 
 // The table of one level: functions_avx2 and so on.

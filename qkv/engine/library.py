@@ -122,6 +122,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_read": ([Pointer, Pointer, Integer, Pointer, Pointer], Integer),
         "qkv_watch": ([Pointer, Pointer, Integer], Integer),
         "qkv_attention_of": ([Pointer, Integer, Integer, Pointer], Integer),
+        "qkv_join": ([Pointer, Pointer], Integer),
         "qkv_select": ([Pointer, Pointer, Integer], Integer),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
         "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], Integer),
@@ -135,7 +136,18 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
     for name, (arguments, result) in signatures.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
-    for name in ("step", "read", "select", "encode", "multiply_int16", "search", "watch", "attention_of"):
+    checked = (
+        "step",
+        "read",
+        "select",
+        "encode",
+        "multiply_int16",
+        "search",
+        "watch",
+        "attention_of",
+        "join",
+    )
+    for name in checked:
         getattr(library, f"qkv_{name}").errcheck = check_status
     library.qkv_begin.errcheck = check_session
     return library

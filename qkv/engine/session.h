@@ -49,6 +49,7 @@ struct Session {
     std::vector<std::vector<float>> history;  // of every step of a search, (rows, longest)
     std::vector<int32_t> newest;             // ids that go in next, (positions, rows)
     std::vector<std::vector<Hypothesis>> found;
+    std::vector<Session*> others;            // of the other models of an ensemble (ensemble.h), which this one leads
     Common common;
     Status status = OK;
 
@@ -179,6 +180,7 @@ struct Session {
         }
         sentence.swap(sentences), place.swap(places), looked.swap(looks);
         rows = count;
+        for (Session* each : others) each->select(wanted, count);
     }
 
     void prepare(int positions) {

@@ -182,32 +182,33 @@ def tatoeba(pairs: int) -> TranslatorSettings:
     )
 
 
-def student(usual: TranslatorSettings, **shape: int) -> TranslatorSettings:
+def student(usual: TranslatorSettings, encoder_depth: int, decoder_depth: int) -> TranslatorSettings:
     """A deep encoder, which reads a sentence once, and a shallow recurrent decoder, which runs once per token.
 
     The rest is as usual for this width. Less dropout, because translations of a teacher are regular.
     """
-    return replace(usual, model=replace(usual.model, dropout=0.1, decoder_cell="ssru", **shape))
+    model = replace(usual.model, dropout=0.1, decoder_cell="ssru")
+    return replace(usual, model=replace(model, encoder_depth=encoder_depth, decoder_depth=decoder_depth))
 
 
 def student_tiny(pairs: int) -> TranslatorSettings:
     """A student for browsers and phones: 6 + 2 blocks, width 256, SSRU. The shape of Firefox's tiny models: 9 M parameters
     without the vocabulary. Use it with many translations by a teacher; for fewer than 60,000 pairs `automatic` is smaller.
     """
-    shape = {"encoder_depth": 6, "decoder_depth": 2, "heads": 8, "ffn_width": 1_536}
-    return student(with_pairs(automatic(100_000), pairs, epochs=10), **shape)
+    narrow = student(with_pairs(automatic(100_000), pairs, epochs=10), 6, 2)
+    return replace(narrow, model=replace(narrow.model, heads=8, ffn_width=1_536))
 
 
 def student_6_2(pairs: int) -> TranslatorSettings:
     """A student at base width: 6 + 2 blocks with SSRU. Use it on laptops and servers if student-tiny loses too much."""
-    return student(with_pairs(automatic(500_000), pairs, epochs=8), encoder_depth=6, decoder_depth=2)
+    return student(with_pairs(automatic(500_000), pairs, epochs=8), 6, 2)
 
 
 def student_12_1(pairs: int) -> TranslatorSettings:
     """A student at base width: 12 + 1 blocks with SSRU. Each token passes one block, so a single sentence takes the least time.
     Use it to translate while somebody types; for files, student-6-2 has less work in total.
     """
-    return student(with_pairs(automatic(500_000), pairs, epochs=8), encoder_depth=12, decoder_depth=1)
+    return student(with_pairs(automatic(500_000), pairs, epochs=8), 12, 1)
 
 
 def with_pairs(usual: TranslatorSettings, pairs: int, epochs: int) -> TranslatorSettings:

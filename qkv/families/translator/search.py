@@ -133,8 +133,9 @@ class Searcher:
         characters: Callable[[], "np.ndarray | None"] = lambda: None,
     ):
         self.runners = runners
-        only = runners[0] if len(runners) == 1 else None
-        self.engine = only if isinstance(only, Engine) else None
+        engines = [each for each in runners if isinstance(each, Engine)]
+        all_compiled = len(engines) == len(runners)
+        self.engine = engines[0].together_with(engines[1:]) if all_compiled else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
         self.config = runners[0].config
         # Marian's models begin with padding, which must not occur again

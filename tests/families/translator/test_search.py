@@ -24,8 +24,8 @@ SENTENCES = ["the cat danced", "the baby is crying", "I like {name} and cats", "
 TOKENIZER = Tokenizer.learn(SENTENCES * 3, 320)
 
 
-def untrained() -> Translator:
-    torch.manual_seed(4)
+def untrained(seed: int = 4) -> Translator:
+    torch.manual_seed(seed)
     stack = StackConfig(depth=2, width=16, heads=2, ffn_width=24, norm="pre", activation="relu", dropout=0.0)
     config = TranslatorConfig(
         vocab_size=len(TOKENIZER), max_length=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
@@ -55,6 +55,28 @@ def without_torch(model: Translator, request: pytest.FixtureRequest) -> Translat
     if not isinstance(translator._runner, request.param):
         pytest.skip("there is no compiler for the engine")
     return translator
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [{"beam_size": 1}, {"beam_size": 3, "num_hypotheses": 3}, {"beam_size": 2, "prefix": "my cat"}],
+    ids=str,
+)
+def test_an_ensemble_translates_like_the_models(
+    wishes: dict[str, Any], model: Translator, without_torch: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoding, other = TranslationOptions(**wishes), untrained(5)
+    wanted = model._together_with([other])._pipeline.hypotheses(SENTENCES, decoding)
+    if isinstance(without_torch._runner, NumpyTranslator):
+        monkeypatch.setattr("qkv.families.translator.runner.Engine", no_engine)
+    pipeline = without_torch._together_with([other._running(EXACT)])._pipeline
+    engine = pipeline.texts.searcher(decoding).engine
+    assert (engine is not None and len(engine.others) == 1) == isinstance(without_torch._runner, Engine)
+    found = pipeline.hypotheses(SENTENCES, decoding)
+    for one, same in zip(found, wanted, strict=True):
+        assert [each.text for each in one] == [each.text for each in same]
+        for each, theirs in zip(one, same, strict=True):
+            assert each.score == pytest.approx(theirs.score, abs=1e-3)
 
 
 def no_engine(*_: Any, **__: Any) -> None:
