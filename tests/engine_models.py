@@ -36,9 +36,15 @@ PENALTY = paper_penalty(0.6)
 
 
 def engine_of(
-    config: TranslatorConfig, *, int8: bool, threads: int, seed: int = 1, noise: float = 0.0
+    config: TranslatorConfig,
+    *,
+    int8: bool,
+    threads: int,
+    seed: int = 1,
+    noise: float = 0.0,
+    sharpness: float = 1.0,
 ) -> Engine:
-    """Models with the same seed are the same, up to some noise in their weights."""
+    """Models with the same seed are the same, up to some noise in their weights. With more sharpness they are more certain."""
     torch.manual_seed(seed)
     model = Translator(config).eval().requires_grad_(False)
     for parameter in model.parameters():
@@ -46,6 +52,7 @@ def engine_of(
     if noise:
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * noise)
+    model.tokens.weight.mul_(sharpness)
     return Engine(config, Network.of(model).weights, int8=int8, threads=threads)
 
 

@@ -25,6 +25,7 @@ struct Functions {
     Status (*watch)(void* session, const int32_t* heads, int32_t count);
     Status (*attention_of)(void* session, int32_t sentence, int32_t rank, float* to);
     Status (*join)(void* session, void* other);
+    Status (*draft)(void* session, void* drafter);
 };
 
 // The table of one level: functions_avx2 and so on.

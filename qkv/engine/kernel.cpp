@@ -98,6 +98,12 @@ Status join(void* given, void* other) {
     return guarded(session, [&] { session.others.push_back(static_cast<Session*>(other)); });
 }
 
+// A smaller model's session with the same source, which drafts for greedy search. It must outlive the search.
+Status draft(void* given, void* drafter) {
+    static_cast<Session*>(given)->drafter = static_cast<Session*>(drafter);
+    return OK;
+}
+
 // The best hypotheses of every sentence: ids and gains (sentences, best, longest + 1), and how many of each.
 Status search(void* given, const void* asked, int32_t longest, int32_t* ids, float* gains, int32_t* counts, double* scores,
               int32_t* finished) {
@@ -169,4 +175,4 @@ Status multiply_int16(const float*, int64_t, int32_t, const float*, int64_t, int
 
 extern const Functions QKV_TABLE(QKV_LEVEL);
 const Functions QKV_TABLE(QKV_LEVEL) = {begin,     end,            step, select, looked,       search, encode,
-                                        has_int16, multiply_int16, read, watch,  attention_of, join};
+                                        has_int16, multiply_int16, read, watch,  attention_of, join,   draft};

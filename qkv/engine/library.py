@@ -123,6 +123,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_watch": ([Pointer, Pointer, Integer], Integer),
         "qkv_attention_of": ([Pointer, Integer, Integer, Pointer], Integer),
         "qkv_join": ([Pointer, Pointer], Integer),
+        "qkv_draft": ([Pointer, Pointer], Integer),
         "qkv_select": ([Pointer, Pointer, Integer], Integer),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
         "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], Integer),
@@ -146,6 +147,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "watch",
         "attention_of",
         "join",
+        "draft",
     )
     for name in checked:
         getattr(library, f"qkv_{name}").errcheck = check_status

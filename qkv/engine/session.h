@@ -50,6 +50,7 @@ struct Session {
     std::vector<int32_t> newest;             // ids that go in next, (positions, rows)
     std::vector<std::vector<Hypothesis>> found;
     std::vector<Session*> others;            // of the other models of an ensemble (ensemble.h), which this one leads
+    Session* drafter = nullptr;              // of a smaller model that proposes ids (drafting.h), or nothing
     Common common;
     Status status = OK;
 
@@ -166,6 +167,13 @@ struct Session {
             const int real = std::min(end, int(model.vocab)) - column;
             for (int row = 0; row < count; row++) see(row, tile, me.logits.get() + size_t(row) * TILE, real);
         }
+    }
+
+    // Forget what was read from this position on.
+    void rewind(int length) {
+        page.resize(length);
+        for (std::vector<int32_t>& each : place) each.resize(length);
+        pages.resize(length ? page.back() + 1 : 0);
     }
 
     void select(const int32_t* wanted, int count) {

@@ -41,6 +41,11 @@ class Session:
         self.library.qkv_join(self.handle, other.handle)
         self.joined.append(other)  # it must live as long as this one
 
+    def draft_with(self, other: "Session") -> None:
+        """Let a smaller model's session with the same source draft for greedy search."""
+        self.library.qkv_draft(self.handle, other.handle)
+        self.joined.append(other)
+
     def attention_of(self, sentence: int, rank: int, shape: tuple[int, int]) -> "Floats":
         """The attention that a search recorded for a hypothesis. (steps, S)"""
         import numpy as np

@@ -60,7 +60,7 @@ OPTIONS = {
         --target-language --alignments --scores --json --min-confidence
         --temperature --top-k --top-p --min-p --patience --coverage-penalty --sample --seed
         --repetition-penalty --no-repeat-ngram-size --prefix --contain --avoid --batch-tokens
-        --withhold --ensemble""",
+        --withhold --ensemble --draft""",
     "evaluate": RUNNING
     + """
         --source --reference --pairs --source-language --target-language --merge --against --json

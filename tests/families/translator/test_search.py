@@ -1,6 +1,7 @@
 """The engine's search, and decoding on its steps, give the output of the model, with any options."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,6 +78,40 @@ def test_an_ensemble_translates_like_the_models(
         assert [each.text for each in one] == [each.text for each in same]
         for each, theirs in zip(one, same, strict=True):
             assert each.score == pytest.approx(theirs.score, abs=1e-3)
+
+
+def test_a_draft_changes_no_translation(
+    model: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.engine.engine.drafting_pays", lambda engine, drafter: True)
+    model.save(tmp_path / "model")
+    untrained(5).save(tmp_path / "other")
+    translator = Translator.load(tmp_path / "model")
+    for drafter in ("model", "other"):
+        options = TranslationOptions(beam_size=1, draft=str(tmp_path / drafter))
+        engine = translator._pipeline.texts.searcher(options).engine
+        if engine is None:
+            pytest.skip("there is no compiler for the engine")
+        assert engine.drafter is not None
+        for sentence in SENTENCES:
+            assert translator.translate(sentence, options) == translator.translate(sentence, beam_size=1)
+        many = translator.translate(SENTENCES, options)
+        assert many == translator.translate(SENTENCES, beam_size=1)
+
+
+def test_a_draft_that_cannot_work_is_an_error(model: Translator, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    other = untrained()
+    other.tokenizer = Tokenizer.learn(["other words"] * 9, 290)
+    config = replace(other.model.config, vocab_size=len(other.tokenizer))
+    Translator(TranslatorModel(config), other.tokenizer, other._defaults).save(tmp_path / "other")
+    translator = Translator.load(tmp_path / "model")
+    with pytest.raises(QkvError, match="another vocabulary"):
+        translator.translate("the cat", beam_size=1, draft=str(tmp_path / "other"))
+    with pytest.raises(QkvError, match="`draft` is for greedy search: set `beam_size` to 1"):
+        translator.translate("the cat", draft=str(tmp_path / "model"))
+    with pytest.raises(QkvError, match="nowhere"):
+        translator.translate("the cat", beam_size=1, draft=str(tmp_path / "nowhere"))
 
 
 def no_engine(*_: Any, **__: Any) -> None:
