@@ -28,6 +28,7 @@ def random_translator(
     beam: int = 1,
     languages: Sequence[str] = ("en", "xx"),
     seed: int = 3,
+    cell: str = "attention",
 ) -> Translator:
     """Two encoder blocks, three decoder blocks, three heads of width 8; weights so large that attention has its favourites."""
     torch.manual_seed(seed)
@@ -44,6 +45,7 @@ def random_translator(
         positions=positions,  # type: ignore[arg-type]
         encoder=stack,
         decoder=replace(stack, depth=3),
+        decoder_cell=cell,  # type: ignore[arg-type]
     )
     return decided(TranslatorModel(config), tokenizer, beam, languages)
 

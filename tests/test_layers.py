@@ -104,7 +104,7 @@ ROLES = {
     "options": "options", "evaluation_options": "options", "inputs": "inputs",
     "evaluation": "evaluation", "systems": "evaluation", "test_set": "evaluation", "translation_report": "evaluation",
     "score_tables": "evaluation", "score_html": "evaluation",
-    "text_data": "task", "music_data": "task", "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
+    "text_data": "task", "music_data": "task", "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task", "teachers": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
     "guarantees": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",

@@ -173,7 +173,7 @@ def test_the_error_for_a_misspelt_recipe_suggests_the_nearest_name() -> None:
         find_recipe("paper-bas", RECIPES)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", RECURRENT_RECIPES)
 def test_with_lstms_a_recipe_has_about_as_many_weights(name: str) -> None:
     blocks, lstms = (find_recipe(name, recipes)(30_000) for recipes in (RECIPES, RECURRENT_RECIPES))
     assert (lstms.model.architecture, lstms.model.width, lstms.steps) == (
@@ -192,3 +192,20 @@ def test_with_lstms_a_recipe_has_about_as_many_weights(name: str) -> None:
             )
         ]
     assert 0.93 < sizes[1] / sizes[0] < 1.07
+
+
+@pytest.mark.parametrize(
+    ("name", "depths", "width", "ffn_width"),
+    [
+        ("student-tiny", (6, 2), 256, 1_536),
+        ("student-6-2", (6, 2), 512, 2_048),
+        ("student-12-1", (12, 1), 512, 2_048),
+    ],
+)
+def test_students_have_a_deep_encoder_and_a_shallow_recurrent_decoder(
+    name: str, depths: tuple[int, int], width: int, ffn_width: int
+) -> None:
+    model = find_recipe(name, RECIPES)(ANY_NUMBER_OF_PAIRS).model
+    assert (model.encoder_depth, model.decoder_depth) == depths
+    assert (model.width, model.ffn_width, model.decoder_cell) == (width, ffn_width, "ssru")
+    assert name not in RECURRENT_RECIPES

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 
 from qkv.core.attention import Attention
 from qkv.core.cache import BlockCache, Cache
+from qkv.core.cell import SSRU
 from qkv.core.dropout import Dropout
 from qkv.core.kernels import norm
 from qkv.core.masks import as_scores
 from qkv.core.products import through
-from qkv.core.stack_config import StackConfig
+from qkv.core.stack_config import DecoderCell, StackConfig
 from qkv.core.tape import Tape, inside
 
 
@@ -78,11 +79,15 @@ class Residual(nn.Module):
 
 
 class Block(nn.Module):
-    """Self-attention, optional cross-attention, feed-forward."""
+    """Self-attention or a recurrent cell, optional cross-attention, feed-forward."""
 
-    def __init__(self, config: StackConfig, *, cross: bool):
+    def __init__(self, config: StackConfig, *, cross: bool, cell: DecoderCell):
         super().__init__()
-        self.attention = Residual(config, attention_of(config))
+        if cell == "attention":
+            self.attention = Residual(config, attention_of(config))
+        else:
+            self.cell = Residual(config, SSRU(config.width))
+        self.has_cell = cell != "attention"
         self.cross_attention = Residual(config, attention_of(config)) if cross else None
         self.feed_forward = Residual(config, FeedForward(config))
 
@@ -98,7 +103,10 @@ class Block(nn.Module):
         tape: Tape | None,
     ) -> Tensor:
         own, cross = (None, None) if cache is None else (cache.own, cache.cross)
-        x = self.attention(x, mask=mask, rotation=rotation, cache=own, tape=inside(tape, "attention"))
+        if self.has_cell:
+            x = self.cell(x, cache=own, tape=inside(tape, "cell"))
+        else:
+            x = self.attention(x, mask=mask, rotation=rotation, cache=own, tape=inside(tape, "attention"))
         if self.cross_attention is not None:
             tape_inside = inside(tape, "cross_attention")
             x = self.cross_attention(x, memory, mask=memory_mask, cache=cross, tape=tape_inside)
@@ -113,9 +121,9 @@ def attention_of(config: StackConfig) -> Attention:
 class Stack(nn.Module):
     """N blocks in sequence; pre-norm stacks end with a norm."""
 
-    def __init__(self, config: StackConfig, *, cross: bool = False):
+    def __init__(self, config: StackConfig, *, cross: bool = False, cell: DecoderCell = "attention"):
         super().__init__()
-        self.blocks = nn.ModuleList(Block(config, cross=cross) for _ in range(config.depth))
+        self.blocks = nn.ModuleList(Block(config, cross=cross, cell=cell) for _ in range(config.depth))
         self.norm = nn.LayerNorm(config.width, eps=config.norm_eps) if config.norm == "pre" else nn.Identity()
 
     def forward(

@@ -5,6 +5,8 @@ from typing import Protocol
 
 from torch import Tensor
 
+from qkv.core.stack_config import DecoderCell
+
 KeysAndValues = tuple[Tensor, Tensor]  # each (B, H, S, K)
 Project = Callable[[Tensor], KeysAndValues]
 
@@ -66,17 +68,34 @@ class Fixed:
             self.kept = keys[rows], values[rows]
 
 
-class BlockCache:
+class CellState:
+    """The state of a recurrent cell after the positions so far, in place of their keys and values."""
+
     def __init__(self) -> None:
-        self.own = Growing()
+        self.length = 0
+        self.state: Tensor | None = None  # (B, D)
+
+    def update(self, states: Tensor) -> None:
+        """States of the newest positions, (B, T, D)."""
+        self.length += states.shape[1]
+        self.state = states[:, -1]
+
+    def select(self, rows: Tensor) -> None:
+        if self.state is not None:
+            self.state = self.state[rows]
+
+
+class BlockCache:
+    def __init__(self, cell: DecoderCell) -> None:
+        self.own = Growing() if cell == "attention" else CellState()
         self.cross = Fixed()
 
 
 class Cache:
     """The state of one decoding: an argument of the call, never an attribute of the model."""
 
-    def __init__(self, depth: int):
-        self.blocks = [BlockCache() for _ in range(depth)]
+    def __init__(self, depth: int, cell: DecoderCell = "attention"):
+        self.blocks = [BlockCache(cell) for _ in range(depth)]
 
     @property
     def length(self) -> int:

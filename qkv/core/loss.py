@@ -1,5 +1,6 @@
 """Cross-entropy over a large vocabulary that never builds the logits of a whole batch."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,23 +24,25 @@ def output_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor, label_
         raise ValueError("there is no target to compute a loss on")
     if not torch.is_grad_enabled():  # requires_grad stays true for weights even then
         hidden, weight = hidden.detach(), weight.detach()
+
+    def compute(hidden: Tensor, products: Products) -> Tensor:
+        loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, label_smoothing, products)  # type: ignore[no-untyped-call]
+        return loss
+
+    return in_output_precision(hidden, weight, compute)
+
+
+def in_output_precision(
+    hidden: Tensor, weight: Tensor, compute: Callable[[Tensor, Products], Tensor]
+) -> Tensor:
+    """Compute with the products of this context. Only products use a narrow type, not sums and exponentials."""
     device, own = hidden.device.type, weight.dtype
     if (asked_for := products_for(hidden)) is not None:
-        return with_gradient(hidden, weight, targets, label_smoothing, asked_for)
+        return compute(hidden, asked_for)
     if not (torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)):
-        return with_gradient(hidden, weight, targets, label_smoothing, ByTorch(own, own))
-    with torch.autocast(
-        device, enabled=False
-    ):  # only products use the narrow type, not sums and exponentials
-        narrow = ByTorch(torch.get_autocast_dtype(device), own)
-        return with_gradient(hidden.to(own), weight, targets, label_smoothing, narrow)
-
-
-def with_gradient(
-    hidden: Tensor, weight: Tensor, targets: Tensor, label_smoothing: float, products: Products
-) -> Tensor:
-    loss: Tensor = OutputCrossEntropy.apply(hidden, weight, targets, label_smoothing, products)  # type: ignore[no-untyped-call]
-    return loss
+        return compute(hidden, ByTorch(own, own))
+    with torch.autocast(device, enabled=False):
+        return compute(hidden.to(own), ByTorch(torch.get_autocast_dtype(device), own))
 
 
 class OutputCrossEntropy(torch.autograd.Function):

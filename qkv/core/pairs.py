@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qkv.core.batch import move_batch
+from qkv.core.distillation import Distillation, distilled_cross_entropy
 from qkv.core.loss import output_cross_entropy
 from qkv.core.masks import padding_mask
 from qkv.core.tape import Tape
@@ -54,6 +55,7 @@ class TranslationModel(nn.Module):
     config: TranslationConfig
     tokens: nn.Embedding
     bias: nn.Parameter | None  # (V) added to the logits, as in Marian's models
+    distillation: Distillation | None = None  # what it learns from in training, apart from the targets
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """The memory that the decoder attends to, (B, S, …), and its mask, (B, 1, 1, S)."""
@@ -84,15 +86,23 @@ class TranslationModel(nn.Module):
         return logits
 
     def loss(self, batch: TranslationBatch) -> Tensor:
-        """Mean cross-entropy per real target token. Label smoothing, like dropout, is for training only."""
-        x = self.decode(batch.shifted, *self.encode(batch.source))
+        """Mean cross-entropy per real target token. Label smoothing and distillation, like dropout, are for training only."""
+        rows, words = self.output_rows(batch)
+        targets = batch.target.flatten()[batch.real]  # (N)
         smoothing = self.config.label_smoothing if self.training else 0.0
-        rows, targets = (each.flatten(0, 1)[batch.real] for each in (x, batch.target))  # (N, D), (N)
-        words = self.tokens.weight
+        if self.distillation is None or not self.training:
+            return output_cross_entropy(rows, words, targets, smoothing)
+        teachers = self.distillation.rows(batch)
+        return distilled_cross_entropy((rows, words), targets, smoothing, teachers, self.distillation)
+
+    def output_rows(self, batch: TranslationBatch) -> tuple[Tensor, Tensor]:
+        """States of the real target tokens, (N, D), and the output layer, (V, D), whose product are the logits."""
+        x = self.decode(batch.shifted, *self.encode(batch.source))
+        rows, words = x.flatten(0, 1)[batch.real], self.tokens.weight
         if self.bias is not None:  # as one more column of the embeddings, times a constant 1
             rows = torch.cat([rows, rows.new_ones(len(rows), 1)], dim=1)  # (N, D + 1)
             words = torch.cat([words, self.bias[:, None]], dim=1)  # (V, D + 1)
-        return output_cross_entropy(rows, words, targets, smoothing)
+        return rows, words
 
     @property
     def device(self) -> torch.device:

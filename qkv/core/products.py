@@ -121,10 +121,10 @@ def through_all(layers: Sequence[nn.Linear], x: Tensor) -> Sequence[Tensor]:
 
 
 class LinearByProducts(torch.autograd.Function):
-    """y = x Wᵀ + b."""
+    """y = x Wᵀ + b. The bias may be None."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, products: Products) -> Tensor:
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, products: Products) -> Tensor:
         rows, weight = products.prepared(x.flatten(0, -2)), products.prepared(weight)  # (N, D), (F, D)
         ctx.save_for_backward(rows, weight)
         ctx.products = products

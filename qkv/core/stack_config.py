@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+DecoderCell = Literal["attention", "ssru"]
+"""What a decoder's blocks have in place of memory: causal self-attention, or a recurrent cell (qkv.core.cell)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StackConfig:
@@ -29,15 +32,19 @@ class StackConfig:
         if not 0 <= self.norm_eps <= 1:
             raise ValueError("norm_eps must be from 0 to 1")
 
-    def shapes(self, name: str, *, cross: bool = False) -> Iterator[tuple[str, tuple[int, ...]]]:
+    def shapes(
+        self, name: str, *, cross: bool = False, cell: DecoderCell = "attention"
+    ) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Shapes of the weights of a `Stack` of this name, to compare a file with a config before building the model."""
         width, hidden = self.width, self.ffn_width
         for depth in range(self.depth):
             block = f"{name}.blocks.{depth}"
-            for attention in ("attention", "cross_attention") if cross else ("attention",):
-                for each in ("query", "key", "value", "output"):
-                    yield from linear_shapes(f"{block}.{attention}.sublayer.{each}", width, width)
-                yield from norm_shapes(f"{block}.{attention}.norm", width)
+            if cell == "attention":
+                yield from attention_shapes(f"{block}.attention", width)
+            else:
+                yield from cell_shapes(f"{block}.cell", width)
+            if cross:
+                yield from attention_shapes(f"{block}.cross_attention", width)
             yield from linear_shapes(f"{block}.feed_forward.sublayer.expand", width, hidden)
             yield from linear_shapes(f"{block}.feed_forward.sublayer.contract", hidden, width)
             yield from norm_shapes(f"{block}.feed_forward.norm", width)
@@ -53,6 +60,18 @@ class StackConfig:
 
 def counted(count: int, name: str) -> str:
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
+def attention_shapes(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    for each in ("query", "key", "value", "output"):
+        yield from linear_shapes(f"{name}.sublayer.{each}", width, width)
+    yield from norm_shapes(f"{name}.norm", width)
+
+
+def cell_shapes(name: str, width: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield f"{name}.sublayer.input.weight", (width, width)
+    yield from linear_shapes(f"{name}.sublayer.forget", width, width)
+    yield from norm_shapes(f"{name}.norm", width)
 
 
 def linear_shapes(name: str, inputs: int, outputs: int) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -143,6 +143,10 @@ EXPORT Status qkv_attention_of(void* session, int32_t sentence, int32_t rank, fl
     return now().attention_of(session, sentence, rank, to);
 }
 
+EXPORT Status qkv_join(void* session, void* other) { return now().join(session, other); }
+
+EXPORT Status qkv_draft(void* session, void* drafter) { return now().draft(session, drafter); }
+
 EXPORT const float* qkv_looked(void* session) { return now().looked(session); }
 
 EXPORT Status qkv_search(void* session, const void* wish, int32_t longest, int32_t* ids, float* gains, int32_t* counts,

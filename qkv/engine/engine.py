@@ -6,6 +6,7 @@ The compiled search needs no NumPy. Importing it takes longer than translating a
 import ctypes
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 Batch = tuple[Sequence[Sequence[int]], Sequence[int]]  # sources, and the maximum length of each output
 
 TOGETHER = 1_024  # tokens per batch, so that their data stays in a core's cache
+LEAST_STEP = 4 << 20  # bytes that a step reads; the weights of a smaller decoder stay in a core's cache
+CHEAPER = 4  # a drafter's step must read at most this part of the model's
 FEW = 8  # sentences per thread; fewer are not worth dividing
 
 
@@ -62,6 +65,8 @@ class Engine:
     """A translator's weights, packed. `threads` share one decoding. Steps take and return NumPy arrays."""
 
     device: None = None
+    others: "Sequence[Engine]" = ()  # the other models of an ensemble, for its own search
+    drafter: "Engine | None" = None  # a smaller model that drafts for greedy search
 
     def __init__(
         self,
@@ -74,6 +79,26 @@ class Engine:
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
         self.packed = pack("translator", config, weights, int8=int8)
+
+    def together_with(self, others: "Sequence[Engine]") -> "Engine":
+        """The same model in an ensemble with others of its vocabulary: the mean of their probabilities decides in `search`."""
+        made = copy(self)
+        made.others = (*self.others, *others)
+        return made
+
+    def drafted_by(self, drafter: "Engine | None") -> "Engine":
+        """The same model with a smaller one of its vocabulary that drafts in `search`, where that is faster.
+
+        The hypotheses are the same, to the last bit of their scores.
+        """
+        made = copy(self)
+        made.drafter = drafter if drafter is not None and drafting_pays(self, drafter) else None
+        return made
+
+    def can_draft(self, sentences: int, longest: int, plain: PlainSearch) -> bool:
+        """A draft is for one sentence and greedy search, without a record of its attention."""
+        alone = sentences == plain.width == plain.best == 1 and not self.others and plain.look is None
+        return alone and self.drafter is not None and longest <= self.drafter.config.max_length
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "EngineStep":
         """Sources end with the end token."""
@@ -130,10 +155,14 @@ class Engine:
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch, threads: int
     ) -> list[list[Hypothesis]]:
         longest, count, config = max(limits), len(sources) * plain.best, self.config
-        check_position(longest, config.max_length)
+        check_position(longest, min(each.config.max_length for each in (self, *self.others)))
         if min(limits) < 1:
             raise ValueError("every row must be allowed at least one id")
         session = self.session(sources, threads, plain.look, Session)
+        for other in self.others:
+            session.join(other.session(sources, threads, None, Session))
+        if self.drafter is not None and self.can_draft(len(sources), longest, plain):
+            session.draft_with(self.drafter.session(sources, threads, None, Session))
         if plain.look is not None:
             session.watch(plain.look.heads)
         room = longest + 1
@@ -177,6 +206,23 @@ class Engine:
         order = sorted(range(len(lengths)), key=lambda row: lengths[row])
         rounds = equal_parts(order, lengths, threads * max(1, min(most, TOGETHER) // width))
         return [each[hand::threads] for each in rounds for hand in range(threads) if each[hand:]]
+
+
+def drafting_pays(engine: Engine, drafter: Engine) -> bool:
+    """Whether drafts save time: a step of the model reads much, and one of the drafter a small part of that."""
+    own = step_bytes(engine)
+    return own >= LEAST_STEP and step_bytes(drafter) * CHEAPER <= own
+
+
+def step_bytes(engine: Engine) -> int:
+    """The weights that a decoding step reads."""
+    config = engine.config
+    decoder, width = config.decoder, config.decoder.width
+    squares = (
+        2 if config.decoder_cell == "ssru" else 4
+    ) + 2  # own, and the queries and outputs of cross-attention
+    block = squares * width**2 + 2 * width * decoder.ffn_width
+    return (decoder.depth * block + config.vocab_size * width) * (1 if engine.packed.struct.rounded else 4)
 
 
 def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:

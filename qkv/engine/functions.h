@@ -47,6 +47,8 @@ struct Functions {
                            int32_t width, float* y, float* kept);
     void (*normalise_rows_backward)(const float* x, const float* weight, const float* kept, const float* by_y, int64_t rows,
                                     int32_t width, float* by_x, float* by_weight, float* by_bias);
+    Status (*join)(void* session, void* other);
+    Status (*draft)(void* session, void* drafter);
 };
 
 // The table of one level: functions_avx2 and so on.

@@ -95,6 +95,18 @@ Status attention_of(void* given, int32_t sentence, int32_t rank, float* to) {
     return guarded(session, [&] { gather_attention(session, sentence, rank, to); });
 }
 
+// Another model's session with the same sources, to search together with this one. It must outlive the search.
+Status join(void* given, void* other) {
+    Session& session = *static_cast<Session*>(given);
+    return guarded(session, [&] { session.others.push_back(static_cast<Session*>(other)); });
+}
+
+// A smaller model's session with the same source, which drafts for greedy search. It must outlive the search.
+Status draft(void* given, void* drafter) {
+    static_cast<Session*>(given)->drafter = static_cast<Session*>(drafter);
+    return OK;
+}
+
 // The best hypotheses of every sentence: ids and gains (sentences, best, longest + 1), and how many of each.
 Status search(void* given, const void* asked, int32_t longest, int32_t* ids, float* gains, int32_t* counts, double* scores,
               int32_t* finished) {
@@ -200,5 +212,5 @@ extern const Functions QKV_TABLE(QKV_LEVEL);
 const Functions QKV_TABLE(QKV_LEVEL) = {
     begin, end, step, select, looked, search, encode, has_int16, multiply_int16, read, watch, attention_of,
     output_loss, orthogonalise, attend_in_training, attend_backward, training::add_dropped, training::normalise_rows,
-    training::normalise_rows_backward,
+    training::normalise_rows_backward, join, draft,
 };

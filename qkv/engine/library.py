@@ -79,7 +79,7 @@ class StackStruct(ctypes.Structure):
         ("rotation", Pointer),
         *(
             (name, Integer)
-            for name in ("depth", "width", "heads", "head", "turned", "pre", "activation", "cross")
+            for name in ("depth", "width", "heads", "head", "turned", "pre", "activation", "cross", "cell")
         ),
         ("epsilon", ctypes.c_float),
     )
@@ -121,7 +121,7 @@ class TrainingAttentionStruct(ctypes.Structure):
 
 CHECKED = (  # functions that return a status
     *("step", "read", "select", "encode", "multiply_int16", "search", "watch", "attention_of"),
-    *("output_loss", "orthogonalise", "attend", "attend_backward"),
+    *("output_loss", "orthogonalise", "attend", "attend_backward", "join", "draft"),
 )
 
 
@@ -137,6 +137,8 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_read": ([Pointer, Pointer, Integer, Pointer, Pointer], Integer),
         "qkv_watch": ([Pointer, Pointer, Integer], Integer),
         "qkv_attention_of": ([Pointer, Integer, Integer, Pointer], Integer),
+        "qkv_join": ([Pointer, Pointer], Integer),
+        "qkv_draft": ([Pointer, Pointer], Integer),
         "qkv_select": ([Pointer, Pointer, Integer], Integer),
         "qkv_looked": ([Pointer], ctypes.POINTER(ctypes.c_float)),
         "qkv_encode": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, *[Integer] * 3, Pointer], Integer),

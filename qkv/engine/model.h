@@ -38,7 +38,7 @@ struct Norm {
     const float* bias;
 };
 
-struct Attention {
+struct Attention {                // or, in a decoder with a recurrent cell, its norm and its two projections
     Norm norm;
     Linear project;                // queries, and where one looks at oneself keys and values behind them
     Linear memory;                 // keys and values of what is looked at, where that is not oneself
@@ -60,6 +60,7 @@ struct Stack {
     int32_t head;                  // width of a head, padded
     int32_t turned;                // … without padding, for rotations
     int32_t pre, activation, cross;
+    int32_t cell;                  // a recurrent cell (cell.h) in place of looking at oneself
     float epsilon;
 };
 

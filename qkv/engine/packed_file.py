@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from qkv.engine.packing import MemoryStore
 
 MAGIC = b"QKVPACK2"
-VERSION = 2  # of the packed layout: raise it whenever packing.py or rounding.py gives other arrays
+VERSION = 3  # of the packed layout: raise it whenever packing.py or rounding.py gives other arrays
 PAGE = 4096
 PART = 8 << 20  # bytes that are hashed at once, by one thread
 LEAST = 100_000  # values: smaller models are not worth a file

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from qkv.checkpoint.arrays import StoredArrays
-from qkv.core.stack_config import StackConfig
+from qkv.core.stack_config import DecoderCell, StackConfig
 from qkv.engine.image import PackedModel
 from qkv.engine.library import (
     AttentionStruct,
@@ -91,7 +91,8 @@ class Packed(PackedModel):
             ("encoder", "source", config.encoder),
             ("decoder", "target", config.decoder),
         ):
-            struct = packed.stack(name, stack, cross=name == "decoder")
+            cell = config.decoder_cell if name == "decoder" else "attention"
+            struct = packed.stack(name, stack, cross=name == "decoder", cell=cell)
             match config.positions:
                 case "learned":
                     struct.positions = packed.table(f"{side}_positions.table")
@@ -149,10 +150,13 @@ class Packed(PackedModel):
         self.struct.output = self.linear("output", tokens.shape, lambda: tokens, biases)
         self.struct.tokens = self.table(name)
 
-    def stack(self, name: str, config: StackConfig, *, cross: bool = False) -> StackStruct:
+    def stack(
+        self, name: str, config: StackConfig, *, cross: bool = False, cell: DecoderCell = "attention"
+    ) -> StackStruct:
         heads = config.heads
         names = [f"{name}.blocks.{depth}" for depth in range(config.depth)]
-        blocks = (BlockStruct * config.depth)(*(self.block(each, heads, cross=cross) for each in names))
+        each = (self.block(block, heads, cross=cross, cell=cell) for block in names)
+        blocks = (BlockStruct * config.depth)(*each)
         self.kept.append(blocks)
         head = config.width // heads
         return StackStruct(
@@ -166,13 +170,16 @@ class Packed(PackedModel):
             pre=config.norm == "pre",
             activation=ACTIVATIONS.index(config.activation),
             cross=cross,
+            cell=cell != "attention",
             epsilon=config.norm_eps,
         )
 
-    def block(self, name: str, heads: int, *, cross: bool) -> BlockStruct:
+    def block(self, name: str, heads: int, *, cross: bool, cell: DecoderCell) -> BlockStruct:
         feed = f"{name}.feed_forward"
         return BlockStruct(
-            own=self.attention(f"{name}.attention", heads, looks_at_itself=True),
+            own=self.attention(f"{name}.attention", heads, looks_at_itself=True)
+            if cell == "attention"
+            else self.cell(f"{name}.cell"),
             cross=self.attention(f"{name}.cross_attention", heads, looks_at_itself=False)
             if cross
             else AttentionStruct(),
@@ -197,6 +204,21 @@ class Packed(PackedModel):
                 lambda: self.weights[f"{output}.bias"],
             ),
         )
+
+    def cell(self, name: str) -> AttentionStruct:
+        """A recurrent cell: its input and its forget gate, one behind the other."""
+        gate = self.weights[f"{name}.sublayer.forget.bias"]
+        width, wide = len(gate), up_to_unit(len(gate))
+
+        def weight() -> Floats:
+            parts = (self.float32(f"{name}.sublayer.{each}.weight") for each in ("input", "forget"))
+            return np.concatenate([zero_padded(part.T, (0, wide - width)).T for part in parts])
+
+        def bias() -> Floats:
+            return np.concatenate([np.zeros(wide, np.float32), np.asarray(gate, np.float32)])
+
+        project = self.linear(f"{name}.project", (2 * wide, width), weight, bias)
+        return AttentionStruct(norm=self.norm(f"{name}.norm"), project=project)
 
     def inner(self, output: str, heads: int) -> int:
         """The width of all heads together, each padded."""

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ensemble.h"
 #include "watching.h"
 
 namespace {
@@ -112,9 +113,51 @@ class Step {
     std::vector<float> largest, sums;  // (rows, tiles)
 };
 
+// The same with the other models of an ensemble.
+template <class Decide, class IdsOf>
+void search_together(Session& session, const Wish& wish, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
+    std::vector<Session*> sessions = {&session};
+    sessions.insert(sessions.end(), session.others.begin(), session.others.end());
+    const int tiles = (session.model.output.outputs + TILE - 1) / TILE;
+    session.newest.assign(session.rows, wish.start);
+    for (Session* each : sessions) reserve(each->common, each->model.decoder, most_rows);
+    const bool has_rules = wish.no_repeat || wish.automaton;
+    std::unique_ptr<CommonStep> step;
+    std::vector<Rules> rules;  // of every row
+    bool leave = false;
+    const auto work = [&](Team& team, int index) {
+        std::deque<Worker> workers;
+        for (Session* each : sessions) {
+            workers.emplace_back(each->model, each->model.decoder, team, index, each->common);
+            workers.back().reserve(most_rows);
+        }
+        if (index == 0) step = std::make_unique<CommonStep>(int(sessions.size()), candidates, tiles, team.size, most_rows);
+        for (;;) {
+            if (index == 0) {
+                for (Session* each : sessions) each->newest = session.newest, each->prepare(1);
+                step->begin(session.rows), rules.clear();
+                for (int row = 0; has_rules && row < session.rows; row++)
+                    rules.push_back(rules_after(ids_of(row), wish, session.model.vocab));
+            }
+            team.meet();
+            const int forbidden = session.said() <= wish.least ? wish.end : -1;
+            step_together(workers, sessions, *step, wish.never, [&](int row, int tile, float* sums, int real) {
+                if (forbidden >= 0 && tile == forbidden / TILE) sums[forbidden % TILE] = NEVER;
+                if (has_rules) rules[row].apply(tile, sums, real);
+            });
+            team.meet();
+            if (index == 0) record(session), decide(*step), leave = team.size > 1 && is_crowded();
+            team.meet();
+            if (leave || !session.rows) return;
+        }
+    };
+    while (session.rows) together(session.threads, work);
+}
+
 // Step after step until decide, which is told what a step found, has no rows left. ids_of(row) is what a row has said.
 template <class Decide, class IdsOf>
 void search(Session& session, const Wish& wish, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
+    if (!session.others.empty()) return search_together(session, wish, most_rows, candidates, ids_of, decide);
     const Model& model = session.model;
     const int tiles = (model.output.outputs + TILE - 1) / TILE;
     session.newest.assign(session.rows, wish.start);
@@ -149,11 +192,18 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
     while (session.rows) together(session.threads, work);
 }
 
+}  // namespace
+
+#include "drafting.h"
+
+namespace {
+
 void greedy(Session& session, const Wish& wish) {
+    if (session.drafter && session.rows == 1) return Drafting(session, *session.drafter, wish).run();
     session.found.assign(session.rows, std::vector<Hypothesis>(1));
     std::vector<double> total(session.rows, 0);
     const auto ids_of = [&](int row) -> const auto& { return session.found[session.sentence[row]][0].ids; };
-    search(session, wish, session.rows, 1, ids_of, [&](Step& step) {
+    search(session, wish, session.rows, 1, ids_of, [&](auto& step) {
         const int length = session.said();
         std::vector<int32_t> going, newest;
         for (int row = 0; row < session.rows; row++) {
@@ -211,7 +261,7 @@ void beam(Session& session, const Wish& wish) {
         if (int(list.size()) > wish.best) list.pop_back();
     };
     const auto ids_of = [&](int row) -> const auto& { return paths[row].ids; };
-    search(session, wish, sentences * width, candidates, ids_of, [&](Step& step) {
+    search(session, wish, sentences * width, candidates, ids_of, [&](auto& step) {
         const int length = session.said();
         std::vector<int32_t> going, newest;
         std::vector<Path> grown;

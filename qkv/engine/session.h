@@ -17,8 +17,8 @@ struct Hypothesis {
     std::vector<int32_t> places;   // its row at every step, where the attention of a search is recorded
 };
 
-// Keys and values in all blocks of what was read at once, (depth, 2, rows, inner): one position, or several of which
-// each has its rows. A row that looks back finds its own ones by their places: rows are copied, reordered and dropped
+// Keys and values in all blocks of what was read at once, (depth, 2, rows, inner), or states of recurrent cells, (depth,
+// rows, wide): of one position, or of several of which each has its rows. A row that looks back finds its own ones by their places: rows are copied, reordered and dropped
 // without moving any of them.
 struct Page {
     int rows;
@@ -49,10 +49,15 @@ struct Session {
     std::vector<std::vector<float>> history;  // of every step of a search, (rows, longest)
     std::vector<int32_t> newest;             // ids that go in next, (positions, rows)
     std::vector<std::vector<Hypothesis>> found;
+    std::vector<Session*> others;            // of the other models of an ensemble (ensemble.h), which this one leads
+    Session* drafter = nullptr;              // of a smaller model that proposes ids (drafting.h), or nothing
     Common common;
     Status status = OK;
 
     int inner() const { return model.decoder.heads * model.decoder.head; }
+
+    // Numbers that a block keeps of a row at a position.
+    size_t per_row() const { return model.decoder.cell ? padded(model.decoder.width) : 2 * inner(); }
 
     float* kept(int block, int which) { return memory.get() + (size_t(block) * 2 + which) * tokens * inner(); }
 
@@ -95,11 +100,18 @@ struct Session {
     void open_page(int positions) {
         pages.emplace_back();
         pages.back().rows = rows * positions;
-        pages.back().numbers.reserve(size_t(model.decoder.depth) * 2 * rows * positions * inner());
+        pages.back().numbers.reserve(model.decoder.depth * per_row() * rows * positions);
         for (int t = 0; t < positions; t++) {
             page.push_back(int(pages.size()) - 1);
             for (int row = 0; row < rows; row++) place[row].push_back(t * rows + row);
         }
+    }
+
+    // The state of a block's cell for a row at a position; nothing before the first.
+    const float* state_of(int block, int row, int position) const {
+        if (position < 0) return nullptr;
+        const Page& there = pages[page[position]];
+        return there.numbers.get() + (size_t(block) * there.rows + place[row][position]) * per_row();
     }
 
     // The newest ids through the decoder, at so many positions; the page of these is open.
@@ -109,18 +121,21 @@ struct Session {
         for (int i = 0; i < count; i++) me.embed(i, newest[i], before + i / rows);
         for (int b = 0; b < stack.depth; b++) {
             const Block& block = stack.blocks[b];
-            float* keys = pages.back().numbers.get() + size_t(b) * 2 * count * size;
-            me.look_at_self(
-                block.own, count, keys, keys + size_t(count) * size, [&](int i) { return before + i / rows; },
-                [&](int i, Looks& looks) {
-                    const std::vector<int32_t>& mine = place[i % rows];
-                    looks.resize(before + i / rows + 1);
-                    for (int t = 0; t < looks.count; t++) {
-                        const Page& there = pages[page[t]];
-                        looks.keys[t] = there.numbers.get() + (size_t(b) * 2 * there.rows + mine[t]) * size;
-                        looks.values[t] = looks.keys[t] + size_t(there.rows) * size;
-                    }
-                });
+            float* keys = pages.back().numbers.get() + b * per_row() * count;
+            if (stack.cell)
+                me.recur(block.own, count, keys, [&](int i) { return state_of(b, i % rows, before + i / rows - 1); });
+            else
+                me.look_at_self(
+                    block.own, count, keys, keys + size_t(count) * size, [&](int i) { return before + i / rows; },
+                    [&](int i, Looks& looks) {
+                        const std::vector<int32_t>& mine = place[i % rows];
+                        looks.resize(before + i / rows + 1);
+                        for (int t = 0; t < looks.count; t++) {
+                            const Page& there = pages[page[t]];
+                            looks.keys[t] = there.numbers.get() + (size_t(b) * 2 * there.rows + mine[t]) * size;
+                            looks.values[t] = looks.keys[t] + size_t(there.rows) * size;
+                        }
+                    });
             if (stack.cross)
                 me.look_at_memory(
                     block.cross, count,
@@ -154,6 +169,13 @@ struct Session {
         }
     }
 
+    // Forget what was read from this position on.
+    void rewind(int length) {
+        page.resize(length);
+        for (std::vector<int32_t>& each : place) each.resize(length);
+        pages.resize(length ? page.back() + 1 : 0);
+    }
+
     void select(const int32_t* wanted, int count) {
         std::vector<int32_t> sentences(count);
         std::vector<std::vector<int32_t>> places(count);
@@ -166,6 +188,7 @@ struct Session {
         }
         sentence.swap(sentences), place.swap(places), looked.swap(looks);
         rows = count;
+        for (Session* each : others) each->select(wanted, count);
     }
 
     void prepare(int positions) {

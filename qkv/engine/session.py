@@ -18,6 +18,7 @@ class Session:
     def __init__(self, packed: PackedModel, sources: Sequence[Sequence[int]], threads: int, block: int = -1):
         """One row per source; sources are empty for a decoder-only model. `block` is the one whose attention is recorded."""
         self.library, self.packed = library(), packed
+        self.joined: list[Session] = []
         self.rows = len(sources)
         ids = array("i", [token for source in sources for token in source])
         lengths = array("i", map(len, sources))
@@ -34,6 +35,16 @@ class Session:
         """Record the mean attention of these heads of the chosen block in a search."""
         numbers = array("i", heads)
         self.library.qkv_watch(self.handle, address(numbers), len(numbers))
+
+    def join(self, other: "Session") -> None:
+        """Search together with another model's session, which has the same sources."""
+        self.library.qkv_join(self.handle, other.handle)
+        self.joined.append(other)  # it must live as long as this one
+
+    def draft_with(self, other: "Session") -> None:
+        """Let a smaller model's session with the same source draft for greedy search."""
+        self.library.qkv_draft(self.handle, other.handle)
+        self.joined.append(other)
 
     def attention_of(self, sentence: int, rank: int, shape: tuple[int, int]) -> "Floats":
         """The attention that a search recorded for a hypothesis. (steps, S)"""

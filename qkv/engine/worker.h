@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention.h"
+#include "cell.h"
 #include "products.h"
 #include "threads.h"
 
@@ -50,6 +51,23 @@ class Worker {
         enter(attention.norm, rows);
         project(attention.project, rows, 0, q.get());
         look(attention, rows, gather, note);
+    }
+
+    // A recurrent cell: its states go to states, (rows, wide); before says where the state before a row's is, or nothing.
+    // Rows come in the order of their positions.
+    template <class Before> void recur(const Attention& cell, int rows, float* states, Before before) {
+        enter(cell.norm, rows);
+        const Share own = share_of(wide, BLOCK, index, team.size);
+        float* gates = q.get();
+        Product{cell.project, input, states + own.first, size_t(wide), NOTHING}.columns(rows, own.first, own.last);
+        Product{cell.project, input, gates + own.first, size_t(wide), NOTHING}.columns(rows, wide + own.first, wide + own.last);
+        for (int row = 0; row < rows; row++) {
+            const size_t at = size_t(row) * wide + own.first;
+            const float* past = before(row);
+            advance(states + at, gates + at, past ? past + own.first : nullptr, own.last - own.first);
+        }
+        team.meet();
+        add(rows, cell.norm, [&](size_t at) { return larger(load(states + at), Floats{}); });
     }
 
     void feed_forward(const Block& block, int rows) {
@@ -118,9 +136,14 @@ class Worker {
         float* y = common.y.get();
         Product{linear, input, y + own.first, size_t(wide), NOTHING}.columns(rows, own.first, own.last);
         team.meet();
+        add(rows, norm, [&](size_t at) { return load(y + at); });
+    }
+
+    // What a sublayer made, by its place in (rows, wide), to what went into it; and the norm where that comes last.
+    template <class Made> void add(int rows, const Norm& norm, Made made) {
         for (int r = 0; r < rows; r++) {
             float* row = x.get() + size_t(r) * wide;
-            for (int i = 0; i < wide; i += LANES) store(row + i, load(row + i) + load(y + size_t(r) * wide + i));
+            for (int i = 0; i < wide; i += LANES) store(row + i, load(row + i) + made(size_t(r) * wide + i));
             if (!stack.pre) normalise(row, row, norm, stack.width, stack.epsilon);
         }
     }

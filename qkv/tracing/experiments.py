@@ -121,8 +121,10 @@ def ends_of(block: Any) -> list[nn.Module]:
     """The modules that must be zero so that a block adds nothing to the residual stream."""
     if not hasattr(block, "feed_forward"):
         return [block]
-    attentions = [each for each in (block.attention, block.cross_attention) if each is not None]
-    return [*(each.sublayer.output for each in attentions), block.feed_forward.sublayer.contract]
+    ends = [block.cell.sublayer.input] if block.has_cell else [block.attention.sublayer.output]
+    if block.cross_attention is not None:
+        ends.append(block.cross_attention.sublayer.output)
+    return [*ends, block.feed_forward.sublayer.contract]
 
 
 def attention_at(model: nn.Module, place: StackLocation, blocks: Any, number: int, sublayer: str) -> Any:

@@ -104,15 +104,21 @@ class Stack:
         causal: bool,
         rotary: bool = False,
         prefix: str | None = None,
+        cell: str = "attention",
     ):
         self.weights, self.name, self.config, self.found = weights, name, config, found
         self.prefix = name if prefix is None else prefix  # of the names of its weights
-        self.causal, self.rotary = causal, rotary
+        self.causal, self.rotary, self.cell = causal, rotary, cell
         self.pre = config["norm"] == "pre"
 
     def __call__(self, x: Array, memory: Array | None = None) -> Array:
         for block in range(self.config["depth"]):
-            x = self.residual(x, f"{block}.attention", lambda y, name: self.attention(y, y, name, own=True))
+            if self.cell == "ssru":
+                x = self.residual(x, f"{block}.cell", self.ssru)
+            else:
+                x = self.residual(
+                    x, f"{block}.attention", lambda y, name: self.attention(y, y, name, own=True)
+                )
             if memory is not None:
                 x = self.residual(
                     x, f"{block}.cross_attention", lambda y, name: self.attention(y, memory, name, own=False)
@@ -144,6 +150,18 @@ class Stack:
         found = attention_steps(q, k, v, causal=own and self.causal)
         output = self.linear(concatenate_heads(found["heads"]), f"blocks.{name}.sublayer.output")
         self.keep(name, **found, output=output)
+        return output
+
+    def ssru(self, x: Array, name: str) -> Array:
+        """c = f c + (1 − f) W x from position to position, and its positive part."""
+        new = x @ self.weights[f"{self.prefix}.blocks.{name}.sublayer.input.weight"].T
+        forget = sigmoid(self.linear(x, f"blocks.{name}.sublayer.forget"))
+        states, state = [], np.zeros(x.shape[-1])
+        for each, keep in zip(new, forget, strict=True):
+            state = keep * state + (1 - keep) * each
+            states.append(state)
+        output = relu(np.stack(states))
+        self.keep(name, input=new, forget=forget, state=np.stack(states), output=output)
         return output
 
     def feed_forward(self, x: Array, name: str) -> Array:

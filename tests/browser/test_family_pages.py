@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browsing import opened
-from explorable import SENTENCE, STEPS, random_recurrent, save_explorable
+from explorable import SENTENCE, STEPS, random_recurrent, random_translator, save_explorable
 from family_bundles import SAVED
 from serving import Served, served
 
@@ -17,6 +17,7 @@ from qkv.explorer.recompute import recompute
 
 GREY = {
     "recurrent": {3, 11, 12, 15, 17},
+    "ssru": {15, 17},
     "gpt": {14, 16, 21},
     "bert": {14, 15, 16, 17, 21},
     "vit": {14, 15, 16, 17, 21},
@@ -28,10 +29,15 @@ def save_recurrent(folder: Path) -> str:
     return SENTENCE
 
 
+def save_ssru(folder: Path) -> str:
+    save_explorable(folder, random_translator, cell="ssru")
+    return SENTENCE
+
+
 @pytest.fixture(scope="module", params=GREY)
 def member(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, Served]]:  # fmt: skip
     folder = tmp_path_factory.mktemp("family") / "model"
-    text = {**SAVED, "recurrent": save_recurrent}[request.param](folder)
+    text = {**SAVED, "recurrent": save_recurrent, "ssru": save_ssru}[request.param](folder)
     with served(folder, [Path(text)] if request.param == "vit" else []) as running:
         yield request.param, text, running
 

@@ -25,10 +25,11 @@ OPTIONS = {
     "train translator": RUN
     + """
         --data --source --target --pairs --valid-source --valid-target --valid-pairs --source-language
-        --target-language --vocab-size --architecture --width --encoder-depth --decoder-depth --heads
+        --target-language --vocab-size --architecture --width --encoder-depth --decoder-depth --decoder-cell --heads
         --dropout --max-length --max-characters --max-length-ratio --valid-size --bpe-dropout
         --languages --variant --tokenize --lowercase --ffn-width --attention-dropout --norm
-        --activation --positions --label-smoothing --beam-size --length-penalty""",
+        --activation --positions --label-smoothing --beam-size --length-penalty --teachers
+        --distillation-weight --distillation-temperature""",
     "train gpt": RUN
     + """
         --text --valid-text --vocab-size --depth --width --heads --dropout --max-length --token-type
@@ -59,7 +60,7 @@ OPTIONS = {
         --target-language --alignments --scores --json --min-confidence
         --temperature --top-k --top-p --min-p --patience --coverage-penalty --sample --seed
         --repetition-penalty --no-repeat-ngram-size --prefix --contain --avoid --batch-tokens
-        --withhold --ensemble""",
+        --withhold --ensemble --draft""",
     "evaluate": RUNNING
     + """
         --source --reference --pairs --source-language --target-language --merge --against --json

@@ -57,6 +57,14 @@ VARIANTS = {
         decoder=replace(CONFIG.decoder, norm="pre", heads=1),
     ),
     "a bias in the output": replace(CONFIG, output_bias=True),
+    "SSRU": replace(CONFIG, decoder_cell="ssru"),
+    "pre, rotary, wide, SSRU": replace(
+        CONFIG,
+        positions="rotary",
+        encoder=WIDE,
+        decoder=replace(WIDE, depth=3, ffn_width=16),
+        decoder_cell="ssru",
+    ),
     "wide, a large vocabulary": replace(CONFIG, vocab_size=301, encoder=WIDE, decoder=replace(WIDE, heads=4)),
 }
 every_variant = pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())

@@ -60,6 +60,10 @@ TRANSLATORS: dict[str, Any] = {
         TRANSLATOR, positions="rotary", encoder=PRE, decoder=replace(PRE, heads=1, activation="gelu_tanh")
     ),
     "no positions, an output bias": replace(TRANSLATOR, positions="none", output_bias=True),
+    "SSRU": replace(TRANSLATOR, decoder_cell="ssru"),
+    "pre, learned, SSRU": replace(
+        TRANSLATOR, positions="learned", encoder=PRE, decoder=PRE, decoder_cell="ssru"
+    ),
     "one stream": ONE_STREAM,
     "one stream, pre, rotary": replace(ONE_STREAM, positions="rotary", decoder=PRE),
     "recurrent": RECURRENT,

@@ -40,6 +40,16 @@ def test_so_it_is_in_every_experiment(experiment: Experiment, positions: str) ->
     )
 
 
+@pytest.mark.parametrize("experiment", [Experiment(), *EVERYTHING, Experiment(silenced=("decoder.1",))])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_values_of_a_recurrent_cell_are_recomputed(norm: str, experiment: Experiment) -> None:
+    found = trace_translator(random_translator(norm=norm, cell="ssru"), SENTENCE, experiment)
+    assert found["decoder.0.cell.state"].shape == (len(found.side("decoder").tokens), 24)
+    assert check(found).largest < 3e-4
+    if experiment.silenced == ("decoder.1",):
+        assert not found["decoder.1.cell.output"].any()
+
+
 @pytest.mark.parametrize("name", ["encoder.1.attention.weights", "decoder.0.feed_forward.hidden", "logits"])
 def test_a_number_that_is_wrong_is_seen(name: str) -> None:
     found = trace(random_translator(), SENTENCE)

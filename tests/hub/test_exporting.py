@@ -75,6 +75,13 @@ def test_what_no_class_can_hold_is_rejected_by_name_and_nothing_is_written(tmp_p
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 
 
+def test_a_recurrent_decoder_is_rejected_by_name_and_nothing_is_written(tmp_path: Path) -> None:
+    model = saved(tmp_path / "model", "post", "interleaved", decoder_cell="ssru")
+    with pytest.raises(QkvError, match="no translator in transformers has an SSRU decoder"):
+        export_to_transformers(model, tmp_path / "out")
+    assert [each.name for each in tmp_path.iterdir()] == ["model"]
+
+
 def test_the_loss_knows_the_bias_of_the_output() -> None:
     stack = StackConfig(depth=1, width=12, heads=3, ffn_width=13, norm="post", activation="relu", dropout=0.0)
     config = TranslatorConfig(

@@ -92,6 +92,13 @@ def test_what_it_cannot_run_is_rejected_by_name(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_recurrent_decoder_is_rejected_by_name(tmp_path: Path) -> None:
+    model = bundle(tmp_path / "model", norm="post", positions="interleaved", decoder_cell="ssru")
+    with pytest.raises(QkvError, match="CTranslate2 has no SSRU decoder"):
+        export_to_ctranslate2(model, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_opus_model_never_outputs_padding_in_ctranslate2(tmp_path: Path) -> None:
     model = write_marian(tmp_path / "published")
     with torch.no_grad():

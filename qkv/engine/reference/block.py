@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from qkv.core.stack_config import StackConfig
+from qkv.core.stack_config import DecoderCell, StackConfig
 from qkv.engine.reference.attention import Attention, Watch
 from qkv.engine.reference.cache import Cache, Slot
+from qkv.engine.reference.cell import SSRU
 from qkv.engine.reference.functions import ACTIVATIONS, Mask
 from qkv.engine.reference.layers import Weights
 from qkv.engine.rounding import Floats
@@ -35,10 +36,11 @@ class Residual:
 
 
 class Block:
-    """Self-attention, optional cross-attention, feed-forward."""
+    """Self-attention or a recurrent cell, optional cross-attention, feed-forward."""
 
-    def __init__(self, weights: Weights, config: StackConfig, *, cross: bool):
-        self.attention = attention_in(weights.inside("attention"), config)
+    def __init__(self, weights: Weights, config: StackConfig, *, cross: bool, cell: DecoderCell):
+        self.cell = cell_in(weights.inside("cell"), config) if cell == "ssru" else None
+        self.attention = attention_in(weights.inside("attention"), config) if cell == "attention" else None
         self.cross_attention = attention_in(weights.inside("cross_attention"), config) if cross else None
         feed = weights.inside("feed_forward")
         self.feed_forward = Residual(feed, config, FeedForward(feed.inside("sublayer"), config))
@@ -51,14 +53,16 @@ class Block:
         rotation: Floats | None,
         memory: Floats | None,
         memory_mask: Mask | None,
-        own: Slot | None,
+        own: Any,
         cross: Slot | None,
         watch: Watch | None,
     ) -> Floats:
-        if self.cross_attention is None:
-            x = self.attention(x, mask=mask, rotation=rotation, cache=own, watch=watch)
-        else:
-            x = self.attention(x, mask=mask, rotation=rotation, cache=own)
+        if self.cell is not None:
+            x = self.cell(x, cache=own)
+        if self.attention is not None:
+            own_watch = watch if self.cross_attention is None else None
+            x = self.attention(x, mask=mask, rotation=rotation, cache=own, watch=own_watch)
+        if self.cross_attention is not None:
             x = self.cross_attention(x, memory, mask=memory_mask, cache=cross, watch=watch)
         return self.feed_forward(x)
 
@@ -67,12 +71,18 @@ def attention_in(weights: Weights, config: StackConfig) -> Residual:
     return Residual(weights, config, Attention(weights.inside("sublayer"), config.heads))
 
 
+def cell_in(weights: Weights, config: StackConfig) -> Residual:
+    return Residual(weights, config, SSRU(weights.inside("sublayer")))
+
+
 class Stack:
     """N blocks in sequence; pre-norm stacks end with a norm."""
 
-    def __init__(self, weights: Weights, config: StackConfig, *, cross: bool = False):
+    def __init__(
+        self, weights: Weights, config: StackConfig, *, cross: bool = False, cell: DecoderCell = "attention"
+    ):
         blocks = (weights.inside(f"blocks.{index}") for index in range(config.depth))
-        self.blocks = [Block(each, config, cross=cross) for each in blocks]
+        self.blocks = [Block(each, config, cross=cross, cell=cell) for each in blocks]
         self.norm = weights.norm("norm", config.norm_eps) if config.norm == "pre" else None
 
     def __call__(

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from qkv.core.stack_config import DecoderCell
 from qkv.engine.rounding import Floats
 
 KeysAndValues = tuple[Floats, Floats]  # each (B, H, S, K)
@@ -63,11 +64,28 @@ class Fixed:
             self.kept = self.kept[0][rows], self.kept[1][rows]
 
 
+class CellState:
+    """The state of a recurrent cell after the positions so far."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.state: Floats | None = None  # (B, D)
+
+    def update(self, states: Floats) -> None:
+        """States of the newest positions, (B, T, D)."""
+        self.length += states.shape[1]
+        self.state = states[:, -1]
+
+    def select(self, rows: Any) -> None:
+        if self.state is not None:
+            self.state = self.state[rows]
+
+
 class Cache:
     """The state of one decoding: what each block keeps of its own positions and of the source."""
 
-    def __init__(self, depth: int):
-        self.own = [Growing() for _ in range(depth)]
+    def __init__(self, depth: int, cell: DecoderCell = "attention"):
+        self.own = [Growing() if cell == "attention" else CellState() for _ in range(depth)]
         self.cross = [Fixed() for _ in range(depth)]
 
     @property

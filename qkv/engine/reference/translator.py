@@ -53,7 +53,10 @@ class NumpyTranslator(BlockModel):
         self.source_rotation = rotation_of(config, config.encoder)
         self.target_rotation = rotation_of(config, config.decoder)
         self.encoder = Stack(own.inside("encoder"), config.encoder)
-        self.decoder = Stack(own.inside("decoder"), config.decoder, cross=True)
+        self.decoder = Stack(own.inside("decoder"), config.decoder, cross=True, cell=config.decoder_cell)
+
+    def new_cache(self) -> Cache:
+        return Cache(self.config.decoder.depth, self.config.decoder_cell)
 
     def encode(self, source: Ints, real: Mask) -> Floats:
         x = self.embed(source, self.source_positions, 0)

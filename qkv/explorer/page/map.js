@@ -34,7 +34,9 @@ export function drawMap({ trace, cursor, site, t, go }) {
       ].filter(Boolean) : [
         ["feed_forward", t("short ffn"), () => go({ station: causal && cross ? 17 : 12, side: side.name, layer, part: "" })],
         cross ? ["cross_attention", t("short cross"), () => go({ station: 16, side: "cross", layer })] : null,
-        ["attention", t(causal ? "short masked" : "short attention"), () => go({ station: causal && cross ? 15 : 8, side: side.name, layer })],
+        trace.has(`${side.name}.${layer}.cell.result`)
+          ? ["lstm", "SSRU", () => go({ station: 13, side: side.name, row: layer + 1 })]
+          : ["attention", t(causal ? "short masked" : "short attention"), () => go({ station: causal && cross ? 15 : 8, side: side.name, layer })],
       ].filter(Boolean);
       layers.push(element("li", { class: lit ? "lit" : "" }, element("span", { class: "layer" }, String(layer + 1)),
         ...sublayers.map(([key, name, act]) => element("button", { type: "button", class: `part ${key}`, "aria-label": `${t(`side ${side.name}`)}, ${t("layer", layer + 1)}: ${name}`, "aria-current": lit && (here === key || (here === "norm" && key === site.sublayer)) ? "location" : undefined, onclick: act }, name))));

@@ -12,7 +12,7 @@ export function sitesOf(trace) {
   return found;
 }
 
-// The sites that have attention: LSTMs have no self-attention.
+// The sites that have attention: LSTMs and decoders with a recurrent cell have no self-attention.
 export const hasAttention = (trace, site) => trace.has(`${site.side.name}.0.${site.sublayer}.weights`);
 export const attentionSites = (trace) => sitesOf(trace).filter((site) => hasAttention(trace, site));
 
@@ -28,7 +28,7 @@ export const isPre = (side) => side.stack.norm === "pre";
 
 // The input of a sublayer before any norm: the result of the previous one.
 export function streamInto(side, layer, sublayer, trace) {
-  const order = ["attention", "cross_attention", "feed_forward"].filter((each) => trace.has(`${side.name}.${layer}.${each}.result`));
+  const order = ["attention", "cell", "cross_attention", "feed_forward"].filter((each) => trace.has(`${side.name}.${layer}.${each}.result`));
   const place = order.indexOf(sublayer);
   if (place > 0) return `${side.name}.${layer}.${order[place - 1]}.result`;
   return layer > 0 ? `${side.name}.${layer - 1}.feed_forward.result` : `${side.name}.embedded`;

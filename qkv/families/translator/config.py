@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from qkv.configs import from_dict, shorten_value
 from qkv.core.limits import check_context, check_tokens
-from qkv.core.stack_config import StackConfig, counted, linear_shapes
+from qkv.core.stack_config import DecoderCell, StackConfig, counted, linear_shapes
 from qkv.core.translation import TranslationConfig
 from qkv.errors import QkvError
 
@@ -64,6 +64,7 @@ class TranslatorConfig(OneStreamConfig):
     architecture: ClassVar[str] = "transformer"
 
     encoder: StackConfig
+    decoder_cell: DecoderCell = "attention"  # or "ssru", as in Marian's small models
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -75,14 +76,17 @@ class TranslatorConfig(OneStreamConfig):
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield from self.embedding_shapes()
         yield from self.encoder.shapes("encoder")
-        yield from self.decoder.shapes("decoder", cross=True)
+        yield from self.decoder.shapes("decoder", cross=True, cell=self.decoder_cell)
 
     @property
     def stacks(self) -> tuple[StackConfig, ...]:
         return self.encoder, self.decoder
 
     def facts(self) -> dict[str, str]:
-        return {"encoder": self.encoder.sentence(), **super().facts()}
+        facts = {"encoder": self.encoder.sentence(), **super().facts()}
+        if self.decoder_cell == "ssru":
+            facts["decoder"] += ", SSRU instead of self-attention"
+        return facts
 
 
 @dataclass(frozen=True, kw_only=True)

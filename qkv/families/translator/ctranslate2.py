@@ -37,6 +37,10 @@ def save(product: Translator, folder: Path, numbers: Numbers) -> None:
         raise ModelError(
             "CTranslate2 supports only translators with a Transformer encoder and decoder: this one cannot be exported."
         )
+    if product.model.config.decoder_cell != "attention":
+        raise QkvError(
+            "CTranslate2 has no SSRU decoder: this model cannot be exported. Train one with decoder cell attention."
+        )
     tokenizer = product.tokenizer
     unknown = tokenizer.unknown if isinstance(tokenizer, MarianTokenizer) else None
     save_translator(product.model, names_of(tokenizer), folder, numbers=numbers, unknown=unknown)

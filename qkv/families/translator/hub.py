@@ -297,6 +297,10 @@ def with_encoder(product: Translator) -> TranslatorModel:
         raise NotExportableError(
             "only translators with a Transformer encoder and decoder can be exported to transformers; this is another architecture."
         )
+    if product.model.config.decoder_cell != "attention":
+        raise DataError(
+            "no translator in transformers has an SSRU decoder: this model cannot be exported. Train one with decoder cell attention."
+        )
     return product.model
 
 

@@ -55,7 +55,10 @@ class Translator(BlockModel):
         self.source_rotation = rotations(config, config.encoder)
         self.target_rotation = rotations(config, config.decoder)
         self.encoder = Stack(config.encoder)
-        self.decoder = Stack(config.decoder, cross=True)
+        self.decoder = Stack(config.decoder, cross=True, cell=config.decoder_cell)
+
+    def new_cache(self) -> Cache:
+        return Cache(self.config.decoder.depth, self.config.decoder_cell)
 
     def encode(self, source: Tensor, tape: Tape | None = None) -> tuple[Tensor, Tensor]:
         """The memory that the decoder attends to, (B, S, D), and its mask, (B, 1, 1, S)."""

@@ -63,6 +63,9 @@ class TranslationOptions(Sampling):
     """What is copied unchanged: placeholders, tags, urls, emails, numbers; or none."""
     target_language: str | None = None
     """Target language, for a model with several. A text that begins with >>code<< overrides it."""
+    draft: str | None = None
+    """Folder of a smaller model with the same vocabulary, such as a student, that drafts for single sentences. The model checks
+    several tokens at once, so greedy search (beam size 1) is faster. The translations are the same."""
     batch_tokens: int = BATCH_TOKENS
     """Source tokens times beam size per batch: more is faster and takes more memory."""
     alignments: bool = False

@@ -23,7 +23,7 @@ from qkv.families.translator.segments import (
     segments_of,
     split_request,
 )
-from qkv.families.translator.text_search import HALF, TextSearch
+from qkv.families.translator.text_search import HALF, OpenDrafter, TextSearch, no_drafter
 from qkv.families.translator.translations import Links, Translation, distinct, surrounded, together
 from qkv.runtime.running import silent
 from qkv.text.vocabulary import Vocabulary
@@ -52,6 +52,7 @@ class Pipeline:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
+    open_drafter: OpenDrafter = no_drafter
 
     def hypotheses(
         self, texts: Sequence[str], decoding: TranslationOptions = DEFAULTS, done: Done = silent
@@ -126,7 +127,7 @@ class Pipeline:
 
     @property
     def texts(self) -> TextSearch:
-        return TextSearch(self.runners, self.tokenizer, self.defaults)
+        return TextSearch(self.runners, self.tokenizer, self.defaults, open_drafter=self.open_drafter)
 
     @property
     def limit(self) -> int:

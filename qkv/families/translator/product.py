@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, overload
 from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import TranslationConfig, TranslationRunner
+from qkv.engine import Engine
 from qkv.errors import InputTypeError, ModelError
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -77,12 +78,13 @@ class Translator(Model):
             defaults.aligner.check(runner.config)
         self._runner, self.tokenizer, self._defaults = runner, tokenizer, defaults
         self._others = tuple(others)
+        self._drafters: dict[str, Engine | None] = {}  # by folder
         self._network = Network.of(runner) if network is None else network
 
     @property
     def _pipeline(self) -> Pipeline:
         runners = [self._runner, *(each._runner for each in self._others)]
-        return Pipeline(runners, self.tokenizer, self._defaults)
+        return Pipeline(runners, self.tokenizer, self._defaults, self._open_drafter)
 
     def _summary(self) -> str:
         languages = self._defaults.languages
@@ -360,7 +362,7 @@ class Translator(Model):
     def _identity(self, lines: LineTranslation) -> dict[str, Any]:
         """Identifies a job: the models, and every option that can change a translation."""
         options = asdict(lines)
-        del options["options"]["batch_tokens"]
+        del options["options"]["batch_tokens"], options["options"]["draft"]  # they change no translation
         running = {} if self._opened is None else asdict(self._opened.running)
         running.pop("threads", None)
         models = [each._content_hash() for each in (self, *self._others)]
@@ -476,6 +478,15 @@ class Translator(Model):
         """
         check_text("attention", "text", text)
         return self._pipeline.attention(text)
+
+    def _open_drafter(self, folder: str) -> Engine | None:
+        """The model that drafts, opened once; None if the compiled engine does not compute it."""
+        if folder not in self._drafters:
+            drafter = Translator.load(folder, **self._running_options())
+            if drafter.tokenizer.text() != self.tokenizer.text():
+                raise ModelError(f"{folder} cannot draft: it has another vocabulary than the model.")
+            self._drafters[folder] = drafter._runner if isinstance(drafter._runner, Engine) else None
+        return self._drafters[folder]
 
     # The same model in other company ------------------------------------------------------------------------
 

@@ -31,7 +31,8 @@ def transformer(trace: Trace, weights: Weights) -> dict[str, Array]:
         found |= {f"{side.name}.tokens": tokens, f"{side.name}.embedded": x}
         turned = config["positions"] == "rotary" and not experiment.no_positions
         causal = side is target and not experiment.no_mask
-        stack = Stack(weights, side.name, config[side.name], found, causal=causal, rotary=turned)
+        cell = config["decoder_cell"] if side is target else "attention"
+        stack = Stack(weights, side.name, config[side.name], found, causal=causal, rotary=turned, cell=cell)
         x = stack(x, memory)
         memory = x
     assert x is not None

@@ -57,7 +57,7 @@ class Search:
 # supports only at their default. Any other field goes to the general search, whatever its value.
 OBEYED = frozenset({"beam_size", "length_penalty", "num_hypotheses", "patience"})
 BY_REQUESTS = frozenset({"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"})  # see plain_request
-BY_THE_CALLER = frozenset({"target_language", "glossary", "protect", "alignments", "batch_tokens"})
+BY_THE_CALLER = frozenset({"target_language", "glossary", "protect", "alignments", "batch_tokens", "draft"})
 ONLY_BY_DEFAULT = frozenset(
     {"coverage_penalty", "repetition_penalty", "sample", "temperature", "top_k", "top_p", "min_p"}
 )
@@ -122,7 +122,8 @@ class Searcher:
     """Searches with models of one vocabulary.
 
     `boundary` returns for every id whether it does not continue a word. `automata` are phrases to avoid, (P, states, V).
-    `characters` returns the automaton of whole characters, or None if every token is made of whole characters.
+    `characters` returns the automaton of whole characters, or None if every token is made of whole characters. `drafter` is a
+    smaller model that drafts where that is faster; it changes no hypothesis.
     """
 
     def __init__(
@@ -131,10 +132,12 @@ class Searcher:
         boundary: Callable[[], Sequence[bool]],
         automata: "np.ndarray | None" = None,
         characters: Callable[[], "np.ndarray | None"] = lambda: None,
+        drafter: Engine | None = None,
     ):
         self.runners = runners
-        only = runners[0] if len(runners) == 1 else None
-        self.engine = only if isinstance(only, Engine) else None
+        engines = [each for each in runners if isinstance(each, Engine)]
+        all_compiled = len(engines) == len(runners)
+        self.engine = engines[0].together_with(engines[1:]).drafted_by(drafter) if all_compiled else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
         self.config = runners[0].config
         # Marian's models begin with padding, which must not occur again

@@ -43,6 +43,8 @@ class ModelSettings:
     """Layer norm before each sublayer (pre) or after it (post, as in the paper)."""
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"] = "relu"
     """Activation function of the feed-forward layer."""
+    decoder_cell: Literal["attention", "ssru"] = "attention"
+    """Self-attention in the decoder, or SSRU: a recurrent cell that makes each decoding step cheaper."""
     positions: Literal["interleaved", "halves", "learned", "rotary", "none"] = "interleaved"
     """Position encoding: sinusoids (interleaved or halves), learned vectors, rotary (RoPE), or none."""
     max_length: int = 1024
@@ -72,6 +74,7 @@ class ModelSettings:
         return [
             *rules,
             ("encoder_depth", "must not be negative", self.encoder_depth >= 0),
+            ("decoder_cell", "needs an encoder", self.decoder_cell == "attention" or self.encoder_depth > 0),
             ("width", "divided by {heads} must be even with rotary positions", even),
         ]
 
@@ -139,6 +142,25 @@ class PairSettings(RunSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DistillationSettings:
+    """Word-level distillation, an option of training. A vocabulary is not learned then: it is that of the teachers."""
+
+    teachers: tuple[str, ...] = ()
+    """Trained models of one vocabulary. The new model also learns the mean of their probabilities. Several are allowed."""
+    distillation_weight: float = 0.5
+    """Share of the teachers in the loss; the rest is the reference."""
+    distillation_temperature: float = 1.0
+    """Above 1, the teachers' unlikely words count for more."""
+
+    def rules(self) -> list[Rule]:
+        warm = 0 < self.distillation_temperature <= 100
+        return [
+            ("distillation_weight", "must be more than 0 and at most 1", 0 < self.distillation_weight <= 1),
+            ("distillation_temperature", "must be more than 0 and at most 100", warm),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
 class TranslatorSettings(PairSettings):
     OLD_NAMES: ClassVar = {"vocabulary": "vocab_size"}
 
@@ -146,9 +168,11 @@ class TranslatorSettings(PairSettings):
     """Size of the joint vocabulary of both languages, in tokens."""
     model: Annotated[ModelSettings, FLAT]
     decoding: Annotated[DecodingSettings, FLAT] = DecodingSettings()
+    distillation: Annotated[DistillationSettings, FLAT] = DistillationSettings()
 
     def rules(self) -> list[Rule]:
-        return [*super().rules(), *self.model.rules(), *self.decoding.rules()]
+        groups = (self.model, self.decoding, self.distillation)
+        return [*super().rules(), *(rule for group in groups for rule in group.rules())]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,4 +186,4 @@ class FineTuneTranslatorSettings(PairSettings, SmoothedContinueSettings):
     pairs, if the model has it. Not needed if each source starts with it (>>fra<<)."""
 
 
-UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "positions"))
+UNUSED_BY_LSTMS = frozenset(("attention_dropout", "norm", "activation", "decoder_cell", "positions"))

@@ -1,6 +1,6 @@
 """Trains a translator on sentence pairs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ from qkv.families.translator.settings import (
     PairSettings,
     TranslatorSettings,
 )
+from qkv.families.translator.teachers import learn_from, open_teachers, teacher_hashes
 from qkv.families.translator.trust import learn_trust
+from qkv.flags import OptionMessageError
 from qkv.runtime.running import EXACT
 from qkv.text.tokenizer import Tokenizer
-from qkv.text.vocabulary import Vocabulary
+from qkv.text.vocabulary import Vocabulary, load_vocabulary
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
 from qkv.training.selection import ChosenWeights
@@ -55,7 +57,22 @@ def translator_task(corpus: Corpus, settings: TranslatorSettings, setup: Setup =
         settings, settings.model.width, choose_device(settings.training), setup.group, kinds
     )
     scorer = Scorer.make(**asdict(settings.scoring))  # fails now, not after the training
-    return TranslatorTask(corpus, settings, scorer, "vocab_size" in setup.given)
+    teachers = open_teachers(settings.distillation, corpus.languages)
+    if teachers:
+        check_vocabulary(teachers[0].tokenizer, settings, setup.given)
+    return TranslatorTask(corpus, settings, scorer, "vocab_size" in setup.given, teachers)
+
+
+def check_vocabulary(tokenizer: Vocabulary, settings: TranslatorSettings, given: frozenset[str]) -> None:
+    """The vocabulary is that of the teachers, so it cannot be chosen."""
+    if "vocab_size" in given and settings.vocab_size != len(tokenizer):
+        raise OptionMessageError(
+            "the teachers' vocabulary has {count:,} tokens: leave out {vocab_size}.", count=len(tokenizer)
+        )
+    if settings.data.bpe_dropout and not isinstance(tokenizer, Tokenizer):
+        raise QkvError(
+            "BPE dropout needs a vocabulary that qkv has learned, but the teachers have their own: leave it out."
+        )
 
 
 def check_unused(model: ModelSettings, given: frozenset[str]) -> None:
@@ -70,23 +87,30 @@ class TranslatorTask(Task[Translator]):
     settings: TranslatorSettings
     scorer: Scorer
     exact_vocabulary: bool = False
+    teachers: Sequence[Translator] = ()
 
     @property
     def width(self) -> int:
         return self.settings.model.width
 
     def fingerprint(self) -> dict[str, str]:
-        return self.corpus.fingerprint()
+        return self.corpus.fingerprint() | teacher_hashes(self.settings.distillation)
 
     def files(self) -> dict[str, bytes]:
+        if self.teachers:
+            return {TOKENIZER_FILE: self.teachers[0].tokenizer.text().encode()}
         tokenizer = learn_vocabulary(self.corpus, self.settings, self.exact_vocabulary)
         return {TOKENIZER_FILE: tokenizer.text().encode()}
 
     def assemble(self, folder: Path) -> Assembled[Translator]:
         settings, corpus = self.settings, self.corpus
-        tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
-        train, valid = both_parts(corpus, tokenizer, settings, settings.model.max_length)
+        tokenizer = load_vocabulary(folder / TOKENIZER_FILE)
+        context = min(
+            [settings.model.max_length, *(each._network.config.max_length for each in self.teachers)]
+        )
+        train, valid = both_parts(corpus, tokenizer, settings, context)
         model = build(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
+        learn_from(model, self.teachers, settings.distillation)
         longest = max(MIN_SOURCE_LENGTH, *map(len, train.sources))
         defaults = TranslatorDefaults(
             languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)
@@ -163,7 +187,7 @@ def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) 
     return tokenizer
 
 
-def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneStreamConfig:
+def architecture(model: ModelSettings, vocab: int, tokenizer: Vocabulary) -> OneStreamConfig:
     """The config of a Transformer. Without an encoder, source and target are one stream."""
     try:
         decoder = StackConfig(
@@ -188,12 +212,13 @@ def architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> OneS
         }
         if model.encoder_depth == 0:
             return OneStreamConfig(**shared)
-        return TranslatorConfig(encoder=replace(decoder, depth=model.encoder_depth), **shared)
+        encoder = replace(decoder, depth=model.encoder_depth)
+        return TranslatorConfig(encoder=encoder, decoder_cell=model.decoder_cell, **shared)
     except ValueError as error:
         raise QkvError(f"this model cannot be built: {error}.") from None
 
 
-def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenizer) -> RecurrentConfig:
+def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Vocabulary) -> RecurrentConfig:
     try:
         return RecurrentConfig(
             vocab_size=vocab,
@@ -213,7 +238,7 @@ def recurrent_architecture(model: ModelSettings, vocab: int, tokenizer: Tokenize
         raise QkvError(f"this model cannot be built: {error}.") from None
 
 
-CONFIGS: dict[str, Callable[[ModelSettings, int, Tokenizer], TranslationConfig]] = {
+CONFIGS: dict[str, Callable[[ModelSettings, int, Vocabulary], TranslationConfig]] = {
     "transformer": architecture,
     "recurrent": recurrent_architecture,
 }

@@ -2,13 +2,14 @@
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from qkv.core.translation import TranslationRunner
 from qkv.decoding.hypothesis import Hypothesis
+from qkv.engine import Engine
 from qkv.errors import QkvError
 from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -17,13 +18,19 @@ from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.translations import Links, Translation, Word, features_of
+from qkv.flags import OptionMessageError
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
 
 if TYPE_CHECKING:
     import numpy as np
 
+OpenDrafter = Callable[[str], Engine | None]  # opens the model in a folder; None if the engine cannot run it
 HALF = "\ufffd"  # how an incomplete character decodes
+
+
+def no_drafter(folder: str) -> None:
+    """For models that are not opened from a bundle."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,7 @@ class TextSearch:
     scores_words: bool = (
         True  # False if nobody reads the scores of single words, which take longer than all the rest
     )
+    open_drafter: OpenDrafter = no_drafter
 
     # Requests --------------------------------------------------------------------------------------------
 
@@ -50,7 +58,8 @@ class TextSearch:
             getattr, self.tokenizer, "starts_word"
         )  # slow, and rarely needed, like the next one
         characters = partial(characters_of, self.tokenizer)
-        return Searcher(self.runners, boundary, automata, characters)
+        drafter = None if options.draft is None else self.open_drafter(options.draft)
+        return Searcher(self.runners, boundary, automata, characters, drafter)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
@@ -58,9 +67,12 @@ class TextSearch:
             raise QkvError(
                 "the coverage penalty needs the attention of a single model: it cannot be used with an ensemble."
             )
+        beam = defaults.beam_size if options.beam_size is None else options.beam_size
+        if options.draft is not None and (beam > 1 or options.sample):
+            raise OptionMessageError("{draft} is for greedy search: set {beam_size} to 1, without {sample}.")
         return Search(
             options=options,
-            beam=defaults.beam_size if options.beam_size is None else options.beam_size,
+            beam=beam,
             length_penalty=(
                 defaults.length_penalty if options.length_penalty is None else options.length_penalty
             ),

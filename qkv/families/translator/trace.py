@@ -178,7 +178,7 @@ def recorded(
                 ids=tuple(shifted),
                 stack=to_dict(config.decoder),
                 weights="decoder",
-                causal=blocks,
+                causal=isinstance(model, TranslatorModel) and model.config.decoder_cell == "attention",
                 embedding="tokens.weight",
                 embedding_scale=config.encoder.width**0.5,
                 output=tuple(show(target)),

@@ -1,6 +1,7 @@
 """The engine's search, and decoding on its steps, give the output of the model, with any options."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,8 +25,8 @@ SENTENCES = ["the cat danced", "the baby is crying", "I like {name} and cats", "
 TOKENIZER = Tokenizer.learn(SENTENCES * 3, 320)
 
 
-def untrained() -> Translator:
-    torch.manual_seed(4)
+def untrained(seed: int = 4) -> Translator:
+    torch.manual_seed(seed)
     stack = StackConfig(depth=2, width=16, heads=2, ffn_width=24, norm="pre", activation="relu", dropout=0.0)
     config = TranslatorConfig(
         vocab_size=len(TOKENIZER), max_length=40, pad=0, start=1, end=2, positions="halves", encoder=stack, decoder=stack
@@ -55,6 +56,62 @@ def without_torch(model: Translator, request: pytest.FixtureRequest) -> Translat
     if not isinstance(translator._runner, request.param):
         pytest.skip("there is no compiler for the engine")
     return translator
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [{"beam_size": 1}, {"beam_size": 3, "num_hypotheses": 3}, {"beam_size": 2, "prefix": "my cat"}],
+    ids=str,
+)
+def test_an_ensemble_translates_like_the_models(
+    wishes: dict[str, Any], model: Translator, without_torch: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoding, other = TranslationOptions(**wishes), untrained(5)
+    wanted = model._together_with([other])._pipeline.hypotheses(SENTENCES, decoding)
+    if isinstance(without_torch._runner, NumpyTranslator):
+        monkeypatch.setattr("qkv.families.translator.runner.Engine", no_engine)
+    pipeline = without_torch._together_with([other._running(EXACT)])._pipeline
+    engine = pipeline.texts.searcher(decoding).engine
+    assert (engine is not None and len(engine.others) == 1) == isinstance(without_torch._runner, Engine)
+    found = pipeline.hypotheses(SENTENCES, decoding)
+    for one, same in zip(found, wanted, strict=True):
+        assert [each.text for each in one] == [each.text for each in same]
+        for each, theirs in zip(one, same, strict=True):
+            assert each.score == pytest.approx(theirs.score, abs=1e-3)
+
+
+def test_a_draft_changes_no_translation(
+    model: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.engine.engine.drafting_pays", lambda engine, drafter: True)
+    model.save(tmp_path / "model")
+    untrained(5).save(tmp_path / "other")
+    translator = Translator.load(tmp_path / "model")
+    for drafter in ("model", "other"):
+        options = TranslationOptions(beam_size=1, draft=str(tmp_path / drafter))
+        engine = translator._pipeline.texts.searcher(options).engine
+        if engine is None:
+            pytest.skip("there is no compiler for the engine")
+        assert engine.drafter is not None
+        for sentence in SENTENCES:
+            assert translator.translate(sentence, options) == translator.translate(sentence, beam_size=1)
+        many = translator.translate(SENTENCES, options)
+        assert many == translator.translate(SENTENCES, beam_size=1)
+
+
+def test_a_draft_that_cannot_work_is_an_error(model: Translator, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    other = untrained()
+    other.tokenizer = Tokenizer.learn(["other words"] * 9, 290)
+    config = replace(other.model.config, vocab_size=len(other.tokenizer))
+    Translator(TranslatorModel(config), other.tokenizer, other._defaults).save(tmp_path / "other")
+    translator = Translator.load(tmp_path / "model")
+    with pytest.raises(QkvError, match="another vocabulary"):
+        translator.translate("the cat", beam_size=1, draft=str(tmp_path / "other"))
+    with pytest.raises(QkvError, match="`draft` is for greedy search: set `beam_size` to 1"):
+        translator.translate("the cat", draft=str(tmp_path / "model"))
+    with pytest.raises(QkvError, match="nowhere"):
+        translator.translate("the cat", beam_size=1, draft=str(tmp_path / "nowhere"))
 
 
 def no_engine(*_: Any, **__: Any) -> None:
