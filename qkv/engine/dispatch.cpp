@@ -143,6 +143,13 @@ EXPORT Status qkv_attention_of(void* session, int32_t sentence, int32_t rank, fl
     return now().attention_of(session, sentence, rank, to);
 }
 
+EXPORT void* qkv_open_shortlist(const void* model, const int32_t* offsets, const int32_t* tokens, const int32_t* always,
+                                int32_t count) {
+    return now().open_shortlist(model, offsets, tokens, always, count);
+}
+
+EXPORT void qkv_close_shortlist(void* shortlist) { now().close_shortlist(shortlist); }
+
 EXPORT const float* qkv_looked(void* session) { return now().looked(session); }
 
 EXPORT Status qkv_search(void* session, const void* wish, int32_t longest, int32_t* ids, float* gains, int32_t* counts,

@@ -24,6 +24,9 @@ struct Functions {
     Status (*read)(void* session, const int32_t* ids, int32_t positions, float* states, float* logits);
     Status (*watch)(void* session, const int32_t* heads, int32_t count);
     Status (*attention_of)(void* session, int32_t sentence, int32_t rank, float* to);
+    void* (*open_shortlist)(const void* model, const int32_t* offsets, const int32_t* tokens, const int32_t* always,
+                            int32_t count);  // null if memory is short
+    void (*close_shortlist)(void* shortlist);
 };
 
 // The table of one level: functions_avx2 and so on.

@@ -92,6 +92,17 @@ Status attention_of(void* given, int32_t sentence, int32_t rank, float* to) {
     return guarded(session, [&] { gather_attention(session, sentence, rank, to); });
 }
 
+// What searches need to use a shortlist. Its arrays stay where they are, as long as it is open.
+void* open_shortlist(const void* model, const int32_t* offsets, const int32_t* tokens, const int32_t* always, int32_t count) {
+    std::unique_ptr<Shortlist> made;
+    const Status status = guarded([&] {
+        made = std::make_unique<Shortlist>(*static_cast<const Model*>(model), offsets, tokens, always, count);
+    });
+    return status == OK ? made.release() : nullptr;
+}
+
+void close_shortlist(void* shortlist) { delete static_cast<Shortlist*>(shortlist); }
+
 // The best hypotheses of every sentence: ids and gains (sentences, best, longest + 1), and how many of each.
 Status search(void* given, const void* asked, int32_t longest, int32_t* ids, float* gains, int32_t* counts, double* scores,
               int32_t* finished) {
@@ -163,4 +174,4 @@ Status multiply_int16(const float*, int64_t, int32_t, const float*, int64_t, int
 
 extern const Functions QKV_TABLE(QKV_LEVEL);
 const Functions QKV_TABLE(QKV_LEVEL) = {begin,     end,            step, select, looked,       search, encode,
-                                        has_int16, multiply_int16, read, watch,  attention_of};
+                                        has_int16, multiply_int16, read, watch,  attention_of, open_shortlist, close_shortlist};

@@ -107,6 +107,7 @@ class WishStruct(ctypes.Structure):
             for name in ("start", "end", "least", "never", "width", "best", "patience", "no_repeat")
         ),
         ("automaton", Pointer),
+        ("shortlist", Pointer),
     )
 
 
@@ -130,6 +131,8 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
             [Pointer, Long, Integer, Pointer, Long, Integer, Pointer, Long, Long, Long, Long, Integer],
             Integer,
         ),
+        "qkv_open_shortlist": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, Integer], Pointer),
+        "qkv_close_shortlist": ([Pointer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], Integer),
     }
     for name, (arguments, result) in signatures.items():
@@ -137,7 +140,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         function.argtypes, function.restype = arguments, result
     for name in ("step", "read", "select", "encode", "multiply_int16", "search", "watch", "attention_of"):
         getattr(library, f"qkv_{name}").errcheck = check_status
-    library.qkv_begin.errcheck = check_session
+    library.qkv_begin.errcheck = library.qkv_open_shortlist.errcheck = check_session
     return library
 
 

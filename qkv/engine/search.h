@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shortlist.h"
 #include "watching.h"
 
 namespace {
@@ -18,6 +19,7 @@ struct Wish {
     int32_t patience;            // stop when so many have ended; 0: when nothing better can come
     int32_t no_repeat;           // no sequence of so many ids comes twice; 0: all may
     const int16_t* automaton;    // (states, vocab) the state after an id, or -1 where it must not come; or null
+    const Shortlist* shortlist;  // without rules; or null
 };
 
 // The ids that a row must not say next because of what it has said.
@@ -55,32 +57,46 @@ class Step {
 
     void begin(int rows) {
         best.assign(size_t(threads) * rows * count, {NEVER, -1});
-        largest.resize(size_t(rows) * tiles), sums.resize(size_t(rows) * tiles);
+        largest.assign(size_t(rows) * tiles, NEVER), sums.assign(size_t(rows) * tiles, 0.0f);
         rows_ = rows;
     }
 
     // What is never said has no share of the probability; what is forbidden now keeps its own.
     void see(int thread, int row, int tile, float* logits, int real, int never, int forbidden, const Rules* rules) {
-        for (int i = real; i % LANES; i++) logits[i] = NEVER;
         if (never >= 0 && tile == never / TILE) logits[never % TILE] = NEVER;
+        const auto forbid = [&] {
+            if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
+            if (rules) rules->apply(tile, logits, real);
+        };
+        look(thread, row, tile, logits, real, forbid, [&](int i) { return tile * TILE + i; });
+    }
+
+    // The same for a tile of a shortlist, which has none of what is never said.
+    void see(int thread, int row, int tile, float* logits, int real, int forbidden, const int32_t* ids) {
+        const auto forbid = [&] {
+            for (int i = 0; forbidden >= 0 && i < real; i++)
+                if (ids[i] == forbidden) logits[i] = NEVER;
+        };
+        look(thread, row, tile, logits, real, forbid, [&](int i) { return ids[i]; });
+    }
+
+    template <class Forbid, class IdOf>
+    void look(int thread, int row, int tile, float* logits, int real, Forbid forbid, IdOf id_of) {
+        for (int i = real; i % LANES; i++) logits[i] = NEVER;
         Floats most = load(logits);
         for (int i = LANES; i < real; i += LANES) most = larger(most, load(logits + i));
         const float top = largest_of(most);
-        if (top == NEVER) {  // nothing else is in this tile
-            largest[size_t(row) * tiles + tile] = NEVER, sums[size_t(row) * tiles + tile] = 0;
-            return;
-        }
+        if (top == NEVER) return;  // nothing else is in this tile
         Floats sum{};
         for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
         largest[size_t(row) * tiles + tile] = top;
         sums[size_t(row) * tiles + tile] = sum_of(sum);
-        if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
-        if (rules) rules->apply(tile, logits, real);
+        forbid();
         Candidate* list = &best[(size_t(thread) * rows_ + row) * count];
         if (top <= list[count - 1].logit) return;
         for (int i = 0; i < real; i += LANES)
             if (any(load(logits + i) > list[count - 1].logit))
-                for (int j = i; j < std::min(i + LANES, real); j++) insert(list, {logits[j], tile * TILE + j});
+                for (int j = i; j < std::min(i + LANES, real); j++) insert(list, {logits[j], id_of(j)});
     }
 
     void insert(Candidate* list, Candidate one) const {
@@ -116,7 +132,9 @@ class Step {
 template <class Decide, class IdsOf>
 void search(Session& session, const Wish& wish, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
     const Model& model = session.model;
-    const int tiles = (model.output.outputs + TILE - 1) / TILE;
+    Lists lists;
+    if (wish.shortlist) lists.make(*wish.shortlist, session, wish.never);
+    const int most = wish.shortlist ? int(lists.longest) : model.output.outputs, tiles = (most + TILE - 1) / TILE;
     session.newest.assign(session.rows, wish.start);
     reserve(session.common, model.decoder, most_rows);
     std::unique_ptr<Step> step;
@@ -137,9 +155,14 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
             team.meet();
             const int forbidden = session.said() <= wish.least ? wish.end : -1;
             session.pass(me, 1);
-            session.outputs(me, 0, session.rows, [&](int row, int tile, float* logits, int real) {
-                step->see(index, row, tile, logits, real, wish.never, forbidden, has_rules ? &rules[row] : nullptr);
-            });
+            if (wish.shortlist)
+                lists.outputs(session, me, [&](int row, int tile, float* logits, int real, const int32_t* ids) {
+                    step->see(index, row, tile, logits, real, forbidden, ids);
+                });
+            else
+                session.outputs(me, 0, session.rows, [&](int row, int tile, float* logits, int real) {
+                    step->see(index, row, tile, logits, real, wish.never, forbidden, has_rules ? &rules[row] : nullptr);
+                });
             team.meet();
             if (index == 0) record(session), decide(*step), leave = team.size > 1 && is_crowded();
             team.meet();

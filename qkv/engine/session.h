@@ -37,6 +37,7 @@ struct Session {
     int threads;
     int rows = 0, longest = 0;
     std::vector<int32_t> sentence;           // of every row
+    std::vector<int32_t> source;             // ids of all sentences, one after another
     std::vector<int32_t> first, length;      // of every sentence in the memory
     Array<float> memory;                     // (depth, 2, tokens, inner)
     size_t tokens = 0;
@@ -62,6 +63,7 @@ struct Session {
             longest = std::max(longest, int(lengths[s]));
             tokens += lengths[s];
         }
+        source.assign(ids, ids + tokens);
         memory.reserve(size_t(model.decoder.depth) * 2 * tokens * inner());
         for (int from = 0, to = 0; from < sentences; from = to) {
             for (int count = 0; to < sentences && (to == from || count + lengths[to] <= TOKENS); to++) count += lengths[to];

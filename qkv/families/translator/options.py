@@ -63,6 +63,8 @@ class TranslationOptions(Sampling):
     """What is copied unchanged: placeholders, tags, urls, emails, numbers; or none."""
     target_language: str | None = None
     """Target language, for a model with several. A text that begins with >>code<< overrides it."""
+    shortlist: bool = True
+    """Use the model's vocabulary shortlist, if it has one whose loss was measured."""
     batch_tokens: int = BATCH_TOKENS
     """Source tokens times beam size per batch: more is faster and takes more memory."""
     alignments: bool = False

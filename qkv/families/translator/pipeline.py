@@ -23,6 +23,7 @@ from qkv.families.translator.segments import (
     segments_of,
     split_request,
 )
+from qkv.families.translator.shortlist import Shortlist
 from qkv.families.translator.text_search import HALF, TextSearch
 from qkv.families.translator.translations import Links, Translation, distinct, surrounded, together
 from qkv.runtime.running import silent
@@ -52,6 +53,7 @@ class Pipeline:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
+    shortlist: Shortlist | None = None
 
     def hypotheses(
         self, texts: Sequence[str], decoding: TranslationOptions = DEFAULTS, done: Done = silent
@@ -126,7 +128,7 @@ class Pipeline:
 
     @property
     def texts(self) -> TextSearch:
-        return TextSearch(self.runners, self.tokenizer, self.defaults)
+        return TextSearch(self.runners, self.tokenizer, self.defaults, shortlist=self.shortlist)
 
     @property
     def limit(self) -> int:

@@ -73,6 +73,10 @@ class Shortlist:
         sizes = [len(self.ids(source)) for source in sources]
         return sum(sizes) / len(sizes) if sizes else 0.0
 
+    def sentence(self) -> str:
+        size = f"{len(self.tokens):,} translations of tokens, {len(self.always):,} tokens on every list"
+        return f"{size}, {'not measured' if self.loss is None else f'{self.loss:.2f} BLEU lost'}"
+
     def content(self) -> bytes:
         """The file."""
         import numpy as np

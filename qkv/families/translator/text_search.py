@@ -16,6 +16,7 @@ from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
+from qkv.families.translator.shortlist import Shortlist
 from qkv.families.translator.translations import Links, Translation, Word, features_of
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
@@ -37,6 +38,8 @@ class TextSearch:
         True  # False if nobody reads the scores of single words, which take longer than all the rest
     )
 
+    shortlist: Shortlist | None = None
+
     # Requests --------------------------------------------------------------------------------------------
 
     def searcher(self, options: TranslationOptions) -> Searcher:
@@ -50,7 +53,7 @@ class TextSearch:
             getattr, self.tokenizer, "starts_word"
         )  # slow, and rarely needed, like the next one
         characters = partial(characters_of, self.tokenizer)
-        return Searcher(self.runners, boundary, automata, characters)
+        return Searcher(self.runners, boundary, automata, characters, self.shortlist)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
