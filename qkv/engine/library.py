@@ -108,6 +108,7 @@ class WishStruct(ctypes.Structure):
         ),
         ("automaton", Pointer),
         ("shortlist", Pointer),
+        ("scored", Integer),
     )
 
 

@@ -20,6 +20,7 @@ struct Wish {
     int32_t no_repeat;           // no sequence of so many ids comes twice; 0: all may
     const int16_t* automaton;    // (states, vocab) the state after an id, or -1 where it must not come; or null
     const Shortlist* shortlist;  // without rules; or null
+    int32_t scored;              // whether anybody reads log-probabilities; a beam needs them
 };
 
 // The ids that a row must not say next because of what it has said.
@@ -53,7 +54,7 @@ Rules rules_after(const std::vector<int32_t>& ids, const Wish& wish, int vocab) 
 // What a step found for every row: the best ids, and what to take off a logit to have its log-probability.
 class Step {
   public:
-    Step(int count, int tiles, int threads) : count(count), tiles(tiles), threads(threads) {}
+    Step(int count, int tiles, int threads, bool scored) : count(count), tiles(tiles), threads(threads), scored_(scored) {}
 
     void begin(int rows) {
         best.assign(size_t(threads) * rows * count, {NEVER, -1});
@@ -87,10 +88,12 @@ class Step {
         for (int i = LANES; i < real; i += LANES) most = larger(most, load(logits + i));
         const float top = largest_of(most);
         if (top == NEVER) return;  // nothing else is in this tile
-        Floats sum{};
-        for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
-        largest[size_t(row) * tiles + tile] = top;
-        sums[size_t(row) * tiles + tile] = sum_of(sum);
+        if (scored_) {
+            Floats sum{};
+            for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
+            largest[size_t(row) * tiles + tile] = top;
+            sums[size_t(row) * tiles + tile] = sum_of(sum);
+        }
         forbid();
         Candidate* list = &best[(size_t(thread) * rows_ + row) * count];
         if (top <= list[count - 1].logit) return;
@@ -124,6 +127,7 @@ class Step {
 
   private:
     int count, tiles, threads, rows_ = 0;
+    bool scored_;  // otherwise only the order of the ids counts
     std::vector<Candidate> best;   // (threads, rows, count) best first
     std::vector<float> largest, sums;  // (rows, tiles)
 };
@@ -144,7 +148,7 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
     const auto work = [&](Team& team, int index) {
         Worker me(model, model.decoder, team, index, session.common);
         me.reserve(most_rows);
-        if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size);
+        if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size, wish.scored || candidates > 1);
         for (;;) {
             if (index == 0) {
                 session.prepare(1), step->begin(session.rows);
@@ -183,7 +187,7 @@ void greedy(Session& session, const Wish& wish) {
             const int s = session.sentence[row];
             Hypothesis& hypothesis = session.found[s][0];
             const Candidate best = *step.of(row);
-            const float gain = best.logit - step.total(row);
+            const float gain = wish.scored ? best.logit - step.total(row) : best.id < 0 ? NAN : 0.0f;
             hypothesis.gains.push_back(gain);
             total[s] += gain;
             hypothesis.score = total[s] / wish.penalty[length];

@@ -119,7 +119,7 @@ struct Session {
                     looks.resize(before + i / rows + 1);
                     for (int t = 0; t < looks.count; t++) {
                         const Page& there = pages[page[t]];
-                        looks.keys[t] = there.numbers.get() + (size_t(b) * 2 * there.rows + mine[t]) * size;
+                        looks.keys[t] = there.numbers.get() + (size_t(b) * 2 * there.rows + mine[t]) * size + me.own();
                         looks.values[t] = looks.keys[t] + size_t(there.rows) * size;
                     }
                 });
@@ -128,14 +128,16 @@ struct Session {
                     block.cross, count,
                     [&](int i, Looks& looks) {
                         const int s = sentence[i % rows];
-                        looks.along(kept(b, 0), kept(b, 1), first[s], length[s], size);
+                        looks.along(kept(b, 0) + me.own(), kept(b, 1) + me.own(), first[s], length[s], size);
                     },
-                    [&](int i, int h, const Looks& looks) {
+                    [&](int i, const Looks& looks) {
                         const int row = i - (count - rows);  // of the last position
                         if (b != look_block || row < 0) return;
-                        float* to = looked.data() + (size_t(row) * stack.heads + h) * longest;
-                        std::copy_n(looks.weights.data(), looks.count, to);
-                        std::fill(to + looks.count, to + longest, 0.0f);
+                        for (int h = 0; h < looks.heads; h++) {
+                            float* to = looked.data() + (size_t(row) * stack.heads + me.heads.first + h) * longest;
+                            std::copy_n(looks.weights_of(h), looks.count, to);
+                            std::fill(to + looks.count, to + longest, 0.0f);
+                        }
                     });
             me.feed_forward(block, count);
         }

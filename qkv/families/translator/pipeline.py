@@ -62,8 +62,8 @@ class Pipeline:
         return self.best_of(texts, decoding, done, self.texts)
 
     def best(self, texts: Sequence[str], decoding: TranslationOptions, done: Done = silent) -> list[str]:
-        """The texts of the best translations alone, without the scores of their words."""
-        found = self.best_of(texts, decoding, done, replace(self.texts, scores_words=False))
+        """The texts of the best translations alone, without scores."""
+        found = self.best_of(texts, decoding, done, replace(self.texts, scored=False))
         return [translations[0].text for translations in found]
 
     def best_of(

@@ -48,6 +48,8 @@ class Search:
     """Heads whose attention the coverage penalty counts."""
     align: CrossHeads | None = None
     """Heads whose attention the engine records for alignments. Other searches leave it out."""
+    scored: bool = True
+    """False if nobody reads the scores of free translations; the engine's greedy search then leaves them out."""
 
     @property
     def best(self) -> int:
@@ -74,7 +76,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
-    if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align"})):
+    if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align", "scored"})):
         return None
     beam = beam_of(replace(search, beam=max(search.beam, search.best)))
     return PlainSearch(
@@ -84,6 +86,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
         patience=beam.enough_ended or 0,
         never=never,
         look=search.align,
+        scored=search.scored,
     )
 
 

@@ -34,9 +34,7 @@ class TextSearch:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
-    scores_words: bool = (
-        True  # False if nobody reads the scores of single words, which take longer than all the rest
-    )
+    scored: bool = True  # False if nobody reads scores: those of words take longer than all the rest
 
     shortlist: Shortlist | None = None
 
@@ -69,6 +67,7 @@ class TextSearch:
             ),
             look=self.aligner.cross_heads if options.coverage_penalty else None,
             align=self.aligner.cross_heads if options.alignments else None,
+            scored=self.scored,
         )
 
     def job(self, text: str, options: TranslationOptions) -> Job:
@@ -124,7 +123,7 @@ class TextSearch:
         if job.marks or (job.must_keep and not job.is_kept_by(reading.back(output))):
             links = self.links(reading.text, ids, WORDS_AND_MARKS, language, hypothesis.attention)
             text = completed(reading, output, links, len(self.beginning(options)))
-        confidence = self.defaults.confidence
+        confidence = self.defaults.confidence if self.scored else None
         alignment = None
         if options.alignments:
             alignment = self.links(reading.text, ids, SPACE_SEPARATED, language, hypothesis.attention)
@@ -134,7 +133,7 @@ class TextSearch:
             text=text,
             score=hypothesis.score,
             log_probabilities=tuple(hypothesis.log_probabilities),
-            words=self.word_scores(hypothesis, reading, output) if self.scores_words else (),
+            words=self.word_scores(hypothesis, reading, output) if self.scored else (),
             confidence=None
             if confidence is None
             else confidence.of(features_of(hypothesis.log_probabilities)),
