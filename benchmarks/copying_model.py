@@ -94,7 +94,7 @@ def save_copying_model(folder: Path, vocab_size: int = 8_000, *, beam_size: int 
     )  # fmt: skip
     settings = {
         "architecture": config.architecture, "model": to_dict(config), "languages": {"source": "en", "target": "de"},
-        "max_source_length": 100, "beam_size": beam_size, "length_penalty": 0.6,
+        "max_source_length": 255, "beam_size": beam_size, "length_penalty": 0.6,
     }  # fmt: skip
     save_bundle(folder, "translator", settings, copying_weights(config), {TOKENIZER_FILE: tokenizer.text()})
 

@@ -168,7 +168,7 @@ struct Input {
     void read(const float* x, int rows, int width, bool rounded) {
         floats = x;
         if (!rounded) return;
-        bytes.reserve(size_t(rows) * width + 64), step.reserve(rows), low.reserve(rows);
+        bytes.reserve(size_t(rows) * width), step.reserve(rows), low.reserve(rows);
         for (int r = 0; r < rows; r++) round(x + size_t(r) * width, width, bytes.get() + size_t(r) * width, r);
     }
 

@@ -1,7 +1,7 @@
 // The output layer for the tokens that the translation of a sentence may use, and for no others.
 //
-// Every sentence has its own list, so rows do not share the weights of a block of tokens. Weights lie token by token here:
-// a row reads the tokens of its list wherever they are.
+// Every sentence has its own list, and a small output layer of its own that is put together once. All of its steps, and all
+// of its beams, use it like any other linear layer.
 
 #pragma once
 
@@ -13,87 +13,18 @@
 
 namespace {
 
-constexpr int LINE = 64;  // bytes; rows of weights begin on cache lines
-
-// The products of COUNT rows with 16 tokens, whose weights are anywhere: total[row] has 16 sums. Weights after the last
-// input are 0, so that it does not matter what is read as inputs there.
-#if defined(__AVX512VNNI__)
-inline __m256i both_halves(__m512i x) {
-    return _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64(x, 1));
-}
-#endif
-
-#if defined(__AVX2__)
-// The sums of eight vectors.
-inline __m256i eight_sums(const __m256i (&x)[8]) {
-    const __m256i first = _mm256_hadd_epi32(_mm256_hadd_epi32(x[0], x[1]), _mm256_hadd_epi32(x[2], x[3]));
-    const __m256i second = _mm256_hadd_epi32(_mm256_hadd_epi32(x[4], x[5]), _mm256_hadd_epi32(x[6], x[7]));
-    const __m256i low = _mm256_permute2x128_si256(first, second, 0x20), high = _mm256_permute2x128_si256(first, second, 0x31);
-    return _mm256_add_epi32(low, high);
-}
-
-inline __m256i one_product(const uint8_t* in, const int8_t* weight, int size) {
-#if defined(__AVX512VNNI__)
-    __m512i sum = _mm512_setzero_si512();
-    for (int k = 0; k < size; k += 64)
-        sum = plus_products(sum, _mm512_loadu_si512(in + k), _mm512_loadu_si512(weight + k));
-    return both_halves(sum);
-#else
-    __m256i sum = _mm256_setzero_si256();
-    for (int k = 0; k < size; k += 32) {
-        const __m256i x = _mm256_loadu_si256((const __m256i*)(in + k)), w = _mm256_loadu_si256((const __m256i*)(weight + k));
-#if defined(__AVXVNNI__)
-        sum = _mm256_dpbusd_avx_epi32(sum, x, w);
-#else
-        sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)));
-#endif
-    }
-    return sum;
-#endif
-}
-
-inline void scattered_products(const uint8_t* in, int size, const int8_t* const (&weight)[BLOCK], Ints (&total)[2]) {
-    for (int half = 0; half < 2; half++) {
-        __m256i sums[LANES];
-        for (int c = 0; c < LANES; c++) sums[c] = one_product(in, weight[half * LANES + c], size);
-        total[half] = (Ints)eight_sums(sums);
-    }
-}
-#else
-inline void scattered_products(const uint8_t* in, int size, const int8_t* const (&weight)[BLOCK], Ints (&total)[2]) {
-    for (int c = 0; c < BLOCK; c++) {
-        int32_t sum = 0;
-        for (int k = 0; k < size; k++) sum += int32_t(in[k]) * weight[c][k];
-        total[c / LANES][c % LANES] = sum;
-    }
-}
-#endif
-
-inline void scattered_products(const float* in, int inputs, const float* const (&weight)[BLOCK], Floats (&total)[2]) {
-    for (int c = 0; c < BLOCK; c++) {
-        Floats first{}, second{};
-        for (int k = 0; k < inputs; k += 2 * LANES) {
-            first += load(in + k) * load(weight[c] + k);
-            second += load(in + k + LANES) * load(weight[c] + k + LANES);
-        }
-        total[c / LANES][c % LANES] = sum_of(first + second);
-    }
-}
-
 // A dictionary from Python, and the output layer's weights token by token.
 class Shortlist {
   public:
     Shortlist(const Model& model, const int32_t* offsets, const int32_t* tokens, const int32_t* always, int count)
         : model_(model), offsets_(offsets), tokens_(tokens), always_(always, always + count) {
-        const Linear& output = model.output;
-        const size_t unit = output.scale ? 1 : sizeof(float);
-        stride_ = (output.inputs * unit + LINE - 1) / LINE * LINE;
-        weight_.reserve(stride_ * output.outputs);
-        std::memset(weight_.get(), 0, stride_ * output.outputs);
-        for (int block = 0; block < output.outputs; block += BLOCK) {
-            if (output.scale) unpack<int8_t>(block, 4);
-            else unpack<float>(block, 1);
-        }
+        weight_.reserve(row() * model.output.outputs);
+        for (int block = 0; block < model.output.outputs; block += BLOCK)
+            for (int lane = 0; lane < BLOCK; lane++) {
+                const uint8_t* from = packed() + row() * size_t(block) + PART * lane;
+                uint8_t* to = weight_.get() + row() * size_t(block + lane);
+                for (size_t at = 0; at < row(); at += PART) std::memcpy(to + at, from + at * BLOCK, PART);
+            }
     }
 
     // What the translation of a source may use, sorted: what all may use, the source's own tokens, and their translations.
@@ -113,90 +44,77 @@ class Shortlist {
         return found;
     }
 
-    // Logits of a row for these tokens, at least one; up to 15 numbers behind them are written too.
-    void logits(const Input& input, int row, const int32_t* tokens, int count, float* to) const {
+    // Bytes of an output layer for so many tokens.
+    size_t size_of(int count) const { return padded(count) * (row() + 3 * sizeof(float)); }
+
+    // The output layer for these tokens, in memory of this size. What is behind the last one is that one again.
+    Linear gather(const std::vector<int32_t>& ids, uint8_t* memory) const {
         const Linear& output = model_.output;
-        for (int from = 0; from < count; from += BLOCK) {
-            int32_t ids[BLOCK];
-            for (int i = 0; i < BLOCK; i++) ids[i] = tokens[std::min(from + i, count - 1)];
-            Floats y[2];
-            if (output.scale) {
-                const int8_t* weights[BLOCK];
-                for (int i = 0; i < BLOCK; i++) weights[i] = at<int8_t>(ids[i]);
-                Ints total[2];
-                scattered_products(input.bytes.get() + size_t(row) * output.inputs, int(stride_), weights, total);
-                const float step = input.step.get()[row], low = input.low.get()[row];
-                for (int half = 0; half < 2; half++)
-                    y[half] = __builtin_convertvector(total[half], Floats) * (step * gather(output.scale, ids, half)) +
-                              low * gather(output.sum, ids, half);
-            } else {
-                const float* weights[BLOCK];
-                for (int i = 0; i < BLOCK; i++) weights[i] = at<float>(ids[i]);
-                scattered_products(input.floats + size_t(row) * output.inputs, output.inputs, weights, y);
+        const int count = padded(int(ids.size()));
+        float* numbers = reinterpret_cast<float*>(memory + row() * count);
+        Linear made{memory, nullptr, nullptr, nullptr, output.inputs, count};
+        const auto pick = [&](const float* from) -> const float* {
+            if (!from) return nullptr;
+            for (int i = 0; i < count; i++) numbers[i] = from[id_at(ids, i)];
+            numbers += count;
+            return numbers - count;
+        };
+        made.scale = pick(output.scale), made.sum = pick(output.sum), made.bias = pick(output.bias);
+        for (int block = 0; block < count; block += BLOCK)
+            for (int lane = 0; lane < BLOCK; lane++) {
+                const uint8_t* from = weight_.get() + row() * size_t(id_at(ids, block + lane));
+                uint8_t* to = memory + row() * block + PART * lane;
+                for (size_t at = 0; at < row(); at += PART) std::memcpy(to + at * BLOCK, from + at, PART);
             }
-            for (int half = 0; half < 2; half++) {
-                if (output.bias) y[half] += gather(output.bias, ids, half);
-                store(to + from + LANES * half, y[half]);
-            }
-        }
+        return made;
     }
 
   private:
-    template <class T> const T* at(int32_t id) const {
-        return reinterpret_cast<const T*>(weight_.get() + stride_ * size_t(id));
-    }
+    static int32_t id_at(const std::vector<int32_t>& ids, int place) { return ids[std::min(place, int(ids.size()) - 1)]; }
 
-    static Floats gather(const float* from, const int32_t (&ids)[BLOCK], int half) {
-        Floats found;
-        for (int i = 0; i < LANES; i++) found[i] = from[ids[half * LANES + i]];
-        return found;
-    }
+    static constexpr size_t PART = 4;  // bytes of a token that lie together in packed weights: 4 inputs in int8, 1 in float32
 
-    // Sixteen outputs that lie side by side, so many inputs of each together.
-    template <class T> void unpack(int block, int together) {
-        const Linear& output = model_.output;
-        const T* from = static_cast<const T*>(output.weight) + size_t(block) * output.inputs;
-        for (int k = 0; k < output.inputs; k += together)
-            for (int c = 0; c < BLOCK; c++, from += together) {
-                T* to = reinterpret_cast<T*>(weight_.get() + stride_ * size_t(block + c)) + k;
-                std::memcpy(to, from, together * sizeof(T));
-            }
-    }
+    size_t row() const { return size_t(model_.output.inputs) * (model_.output.scale ? 1 : sizeof(float)); }
+    const uint8_t* packed() const { return static_cast<const uint8_t*>(model_.output.weight); }
 
     const Model& model_;
     const int32_t *offsets_, *tokens_;
     std::vector<int32_t> always_;
-    Array<uint8_t> weight_;  // (outputs, stride)
-    size_t stride_ = 0;      // bytes from a token to the next
+    Array<uint8_t> weight_;  // (outputs, row)
 };
 
-// The lists of the sentences of a search.
+// The lists of the sentences of a search, and the output layer of each.
 struct Lists {
-    const Shortlist* shortlist = nullptr;
-    std::vector<std::vector<int32_t>> ids;  // of every sentence
+    std::vector<std::vector<int32_t>> ids;
+    std::vector<Linear> layers;
+    std::vector<Array<uint8_t>> memory;
     size_t longest = 0;
 
-    void make(const Shortlist& from, const Session& session, int never) {
-        shortlist = &from;
-        for (size_t s = 0; s < session.length.size(); s++) {
-            ids.push_back(from.ids(&session.source[session.first[s]], session.length[s], never));
+    void make(const Shortlist& shortlist, const Session& session, int never) {
+        memory.resize(session.length.size());
+        for (size_t s = 0; s < memory.size(); s++) {
+            ids.push_back(shortlist.ids(&session.source[session.first[s]], session.length[s], never));
+            const int count = int(ids.back().size());
+            layers.push_back(shortlist.gather(ids.back(), memory[s].reserve(shortlist.size_of(count))));
             longest = std::max(longest, ids.back().size());
         }
     }
 
     // The output layer, tile after tile of one's own share of every list: see(row, tile, logits, how many, their ids).
     template <class See> void outputs(Session& session, Worker& me, See see) const {
-        me.input.read(me.x.get(), session.rows, me.wide, session.model.rounded);
-        me.logits.reserve(TILE);
-        for (int row = 0; row < session.rows; row++) {
-            const std::vector<int32_t>& list = ids[session.sentence[row]];
-            const int size = int(list.size());
+        const int width = me.wide;
+        for (int row = 0, rows; row < session.rows; row += rows) {
+            const int s = session.sentence[row];
+            for (rows = 1; row + rows < session.rows && session.sentence[row + rows] == s;) rows++;
+            const int size = int(ids[s].size());
+            me.input.read(me.x.get() + size_t(row) * width, rows, width, session.model.rounded);
+            me.logits.reserve(size_t(rows) * TILE);
             const Share own = share_of((size + TILE - 1) / TILE, 1, me.index, me.team.size);
             for (int tile = own.first; tile < own.last; tile++) {
-                const int32_t* first = list.data() + tile * TILE;
-                const int real = std::min(size - tile * TILE, TILE);
-                shortlist->logits(me.input, row, first, real, me.logits.get());
-                see(row, tile, me.logits.get(), real, first);
+                const int column = tile * TILE, end = std::min(column + TILE, layers[s].outputs);
+                Product{layers[s], me.input, me.logits.get(), TILE, NOTHING}.columns(rows, column, end);
+                for (int r = 0; r < rows; r++)
+                    see(row + r, tile, me.logits.get() + size_t(r) * TILE, std::min(size - column, TILE), ids[s].data() + column);
             }
         }
     }
