@@ -115,7 +115,7 @@ def ours(contest: Contest, *, int8: bool) -> Callable[[], Callable[[Sources, int
 
 
 def ctranslate2(
-    contest: Contest, folder: Path, compute: str, inter: int, intra: int, batch: int
+    contest: Contest, folder: Path, compute: str, inter: int, intra: int, batch: int, use_vmap: bool = False
 ) -> Callable[[], Callable[[Sources, int], list[list[int]]]]:
     def open_it() -> Callable[[Sources, int], list[list[int]]]:
         import ctranslate2 as library
@@ -132,6 +132,7 @@ def ctranslate2(
                 max_batch_size=min(batch, -(-len(sources) // inter)),  # every worker has something to do
                 max_decoding_length=max(contest.limits(sources)),
                 min_decoding_length=contest.fixed or 1,
+                use_vmap=use_vmap,
             )
             return [[int(piece[1:]) for piece in result.hypotheses[0]] for result in results]
 

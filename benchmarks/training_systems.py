@@ -67,10 +67,17 @@ class Trainer(Protocol):
 class Ours:
     """The command itself. It is stopped and taken up again by signals, at the end of a step."""
 
-    def __init__(self, shape: Shape, files: tuple[Path, Path], folder: Path, optimiser: str):
+    def __init__(
+        self,
+        shape: Shape,
+        files: tuple[Path, Path],
+        folder: Path,
+        optimiser: str,
+        environment: dict[str, str] | None = None,
+    ):
         folder.mkdir(parents=True)
         self.log = folder / "run" / "training" / "log.jsonl"
-        self.processes = [started(ours_command(shape, files, folder / "run", optimiser), folder)]
+        self.processes = [started(ours_command(shape, files, folder / "run", optimiser), folder, environment)]
         self.read_to, self.steps, self.tokens = 0, 0, 0  # of the log
 
     def hold(self) -> None:
@@ -232,7 +239,6 @@ class JoeyNMT:
 
 
 def ours_command(shape: Shape, files: tuple[Path, Path], out: Path, optimiser: str) -> list[str]:
-    model = {k: v for k, v in asdict(shape).items() if k in ("width", "heads", "hidden", "dropout")}
     options = {
         "--source": files[0],
         "--target": files[1],
@@ -241,7 +247,10 @@ def ours_command(shape: Shape, files: tuple[Path, Path], out: Path, optimiser: s
         "--steps": 10**6,
         "--encoder-depth": shape.depth,
         "--decoder-depth": shape.depth,
-        **{f"--model.{name}": value for name, value in model.items()},
+        "--width": shape.width,
+        "--heads": shape.heads,
+        "--ffn-width": shape.hidden,
+        "--dropout": shape.dropout,
         "--positions": "interleaved",
         "--batch-tokens": shape.batch_tokens,
         "--optimizer": optimiser,

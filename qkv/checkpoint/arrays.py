@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import mmap
+from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -108,6 +109,12 @@ class StoredArrays(Mapping[str, "NDArray[Any]"]):
         found = np.frombuffer(self.map, dtype, (entry.end - entry.begin) // dtype.itemsize, start)
         return (widened(found) if entry.dtype == "BF16" else aligned(found)).reshape(entry.shape)
 
+    def numbers(self, name: str, typecode: str) -> array[Any]:
+        """The content of an array for callers without NumPy, as Python's own array. The file must be verified."""
+        entry, found = self.header.entries[name], array(typecode)
+        found.frombytes(self.map[self.header.size + entry.begin : self.header.size + entry.end])
+        return found
+
     def release(self, *part: int) -> None:
         """Give back the memory of what was read, all or a start and a length; it is read again when it is needed.
 
@@ -136,10 +143,15 @@ def damaged(path: Path, reason: str) -> DataError:
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write arrays, or tensors of torch. Safetensors detects a truncated file but not a changed bit, so this adds a hash."""
+    write_file(path, arrays_content(arrays))
+
+
+def arrays_content(arrays: Mapping[str, Any]) -> bytes:
+    """The file that `write_arrays` writes."""
     import safetensors.numpy
 
     complete = {name: as_array(each) for name, each in arrays.items()}
-    write_file(path, safetensors.numpy.save(complete, metadata={HASH: arrays_hash(complete)}))
+    return safetensors.numpy.save(complete, metadata={HASH: arrays_hash(complete)})
 
 
 def as_array(weight: Any) -> NDArray[Any]:
@@ -155,7 +167,7 @@ def arrays_hash(arrays: Mapping[str, NDArray[Any]]) -> str:
     import numpy as np
 
     digest = hashlib.sha256()
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name} {NAMES[array.dtype.name]} {array.shape}\n".encode())
-        digest.update(np.asarray(array, order="C").reshape(-1).view(np.uint8).data)
+    for name, each in sorted(arrays.items()):
+        digest.update(f"{name} {NAMES[each.dtype.name]} {each.shape}\n".encode())
+        digest.update(np.asarray(each, order="C").reshape(-1).view(np.uint8).data)
     return digest.hexdigest()

@@ -5,6 +5,7 @@ model.safetensors  the weights, with a hash of their content
 tokenizer.json     the vocabulary, if the model reads or writes text
 report.json        training data, scores with signatures, training time
 README.md          the model card
+shortlist.safetensors  the target tokens that may translate a source (see families/translator/shortlist.py)
 seen.safetensors   fingerprints of the training sentences (see evaluation/overlap.py)
 learning-curve.png if matplotlib is installed
 """
@@ -47,17 +48,29 @@ def save_bundle(
     kind: str,
     config: Mapping[str, Any],
     weights: Mapping[str, Any],
-    files: Mapping[str, str] | None = None,
+    files: Mapping[str, str | bytes] | None = None,
 ) -> None:
     """Weights are arrays or tensors. `files` are the names and content of other files, such as tokenizer.json."""
     folder.mkdir(parents=True, exist_ok=True)
-    contents = {name: content.encode() for name, content in (files or {}).items()}
+    contents = {
+        name: content.encode() if isinstance(content, str) else content
+        for name, content in (files or {}).items()
+    }
     for name, content in contents.items():
         write_file(folder / name, content)
     write_arrays(folder / MODEL_FILE, weights)
     hashes = {HASHES: {name: bytes_hash(content) for name, content in contents.items()}} if contents else {}
     # Last: a folder without a config is not a bundle, so a half-written one is never used as a model.
     write_json(folder / CONFIG_FILE, {"format": FORMAT, "kind": kind, **config, **hashes})
+
+
+def bind_file(folder: Path, name: str, content: bytes) -> None:
+    """Add a file to a bundle, with its hash in the config, or replace it."""
+    config = read_json(folder / CONFIG_FILE)
+    write_file(folder / name, content)
+    write_json(
+        folder / CONFIG_FILE, {**config, HASHES: {**config.get(HASHES, {}), name: bytes_hash(content)}}
+    )
 
 
 def description_hashes(folder: Path) -> dict[str, str]:

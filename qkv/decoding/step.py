@@ -44,6 +44,28 @@ class Without:
         return attending.attention
 
 
+class Listed:
+    """A step in which every row may use only some ids: the others get no probability."""
+
+    def __init__(self, step: Step, allowed: Array):
+        """`allowed` is (B, V), True for the ids that a row may use."""
+        self.step, self.allowed = step, allowed
+
+    def __call__(self, ids: Array) -> Array:
+        logits = self.step(ids)
+        logits[~self.allowed] = float("-inf")
+        return logits
+
+    def select(self, rows: Array) -> None:
+        self.step.select(rows)
+        self.allowed = self.allowed[rows]
+
+    @property
+    def attention(self) -> Array:
+        attending: AttendingStep = self.step  # type: ignore[assignment]  # the caller started the step with heads to record
+        return attending.attention
+
+
 class Ensemble:
     """Combines models of one vocabulary: the mean of their probabilities."""
 

@@ -146,6 +146,12 @@ EXPORT Status qkv_attention_of(void* session, int32_t sentence, int32_t rank, fl
 EXPORT Status qkv_join(void* session, void* other) { return now().join(session, other); }
 
 EXPORT Status qkv_draft(void* session, void* drafter) { return now().draft(session, drafter); }
+EXPORT void* qkv_open_shortlist(const void* model, const int32_t* offsets, const int32_t* tokens, const int32_t* always,
+                                int32_t count) {
+    return now().open_shortlist(model, offsets, tokens, always, count);
+}
+
+EXPORT void qkv_close_shortlist(void* shortlist) { now().close_shortlist(shortlist); }
 
 EXPORT const float* qkv_looked(void* session) { return now().looked(session); }
 

@@ -28,8 +28,8 @@ class Drafting {
         Worker mate(drafter.model, drafter.model.decoder, team, index, drafter.common);
         me.reserve(DRAFTED + 1), mate.reserve(DRAFTED + 1);
         if (index == 0) {
-            guess = std::make_unique<Step>(1, tiles_of(drafter), team.size);
-            truth = std::make_unique<Step>(1, tiles_of(session), team.size);
+            guess = std::make_unique<Step>(1, tiles_of(drafter), team.size, true);
+            truth = std::make_unique<Step>(1, tiles_of(session), team.size, wish.scored);
             over = false, begin_draft();
         }
         for (;;) {
@@ -98,7 +98,7 @@ class Drafting {
         for (size_t row = 0; row <= drafted.size(); row++) {
             const int length = int(ids().size()) + 1;
             const Candidate best = *truth->of(int(row));
-            const float gain = best.logit - truth->total(int(row));
+            const float gain = gain_of(*truth, int(row), best, wish);
             hypothesis.gains.push_back(gain);
             total += gain;
             hypothesis.score = total / wish.penalty[length];

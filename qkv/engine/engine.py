@@ -16,6 +16,7 @@ from qkv.decoding.hypothesis import Hypothesis
 from qkv.engine.library import WishStruct, library
 from qkv.engine.packed_file import pack
 from qkv.engine.session import Session, SomeSession, address, check_position
+from qkv.engine.shortlist import CompiledShortlist, Dictionary
 from qkv.families.translator.config import TranslatorConfig
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ class PlainSearch:
     """The automaton of whole characters (qkv.text.whole_characters), or None."""
     look: CrossHeads | None = None
     """Heads whose mean attention is recorded at every step, for alignments."""
+    shortlist: Dictionary | None = None
+    """Only tokens on the list of a source; not with repeated n-grams or characters."""
+    scored: bool = True
+    """False if nobody reads scores: greedy search then leaves them 0, and takes less time."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,7 @@ class Engine:
     ):
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
+        self.newest_shortlist: CompiledShortlist | None = None
         self.packed = pack("translator", config, weights, int8=int8)
 
     def together_with(self, others: "Sequence[Engine]") -> "Engine":
@@ -96,9 +102,20 @@ class Engine:
         return made
 
     def can_draft(self, sentences: int, longest: int, plain: PlainSearch) -> bool:
-        """A draft is for one sentence and greedy search, without a record of its attention."""
-        alone = sentences == plain.width == plain.best == 1 and not self.others and plain.look is None
+        """A draft is for one sentence and greedy search over all tokens, without a record of its attention."""
+        alone = (
+            sentences == plain.width == plain.best == 1
+            and not self.others
+            and plain.look is plain.shortlist is None
+        )
         return alone and self.drafter is not None and longest <= self.drafter.config.max_length
+
+    def compiled_shortlist(self, dictionary: Dictionary) -> CompiledShortlist:
+        """A dictionary for the compiled search. The newest one is kept."""
+        newest = self.newest_shortlist
+        if newest is None or newest.dictionary is not dictionary:
+            newest = self.newest_shortlist = CompiledShortlist(self.packed, dictionary)
+        return newest
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "EngineStep":
         """Sources end with the end token."""
@@ -158,6 +175,11 @@ class Engine:
         check_position(longest, min(each.config.max_length for each in (self, *self.others)))
         if min(limits) < 1:
             raise ValueError("every row must be allowed at least one id")
+        shortlist = None
+        if plain.shortlist is not None:
+            if plain.no_repeat_ngram_size or plain.characters is not None:
+                raise ValueError("a search with rules cannot use a shortlist")
+            shortlist = self.compiled_shortlist(plain.shortlist)  # lives as long as this call
         session = self.session(sources, threads, plain.look, Session)
         for other in self.others:
             session.join(other.session(sources, threads, None, Session))
@@ -181,6 +203,8 @@ class Engine:
             patience=plain.patience,
             no_repeat=plain.no_repeat_ngram_size,
             automaton=None if plain.characters is None else plain.characters.ctypes.data,
+            shortlist=None if shortlist is None else shortlist.handle,
+            scored=plain.scored,
         )
         results = map(address, (ids, gains, counts, scores, finished))
         session.library.qkv_search(session.handle, ctypes.byref(wish), longest, *results)

@@ -49,6 +49,9 @@ struct Functions {
                                     int32_t width, float* by_x, float* by_weight, float* by_bias);
     Status (*join)(void* session, void* other);
     Status (*draft)(void* session, void* drafter);
+    void* (*open_shortlist)(const void* model, const int32_t* offsets, const int32_t* tokens, const int32_t* always,
+                            int32_t count);  // null if memory is short
+    void (*close_shortlist)(void* shortlist);
 };
 
 // The table of one level: functions_avx2 and so on.

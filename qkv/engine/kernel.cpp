@@ -106,6 +106,16 @@ Status draft(void* given, void* drafter) {
     static_cast<Session*>(given)->drafter = static_cast<Session*>(drafter);
     return OK;
 }
+// What searches need to use a shortlist. Its arrays stay where they are, as long as it is open.
+void* open_shortlist(const void* model, const int32_t* offsets, const int32_t* tokens, const int32_t* always, int32_t count) {
+    std::unique_ptr<Shortlist> made;
+    const Status status = guarded([&] {
+        made = std::make_unique<Shortlist>(*static_cast<const Model*>(model), offsets, tokens, always, count);
+    });
+    return status == OK ? made.release() : nullptr;
+}
+
+void close_shortlist(void* shortlist) { delete static_cast<Shortlist*>(shortlist); }
 
 // The best hypotheses of every sentence: ids and gains (sentences, best, longest + 1), and how many of each.
 Status search(void* given, const void* asked, int32_t longest, int32_t* ids, float* gains, int32_t* counts, double* scores,
@@ -212,5 +222,5 @@ extern const Functions QKV_TABLE(QKV_LEVEL);
 const Functions QKV_TABLE(QKV_LEVEL) = {
     begin, end, step, select, looked, search, encode, has_int16, multiply_int16, read, watch, attention_of,
     output_loss, orthogonalise, attend_in_training, attend_backward, training::add_dropped, training::normalise_rows,
-    training::normalise_rows_backward, join, draft,
+    training::normalise_rows_backward, join, draft, open_shortlist, close_shortlist,
 };

@@ -108,6 +108,8 @@ class WishStruct(ctypes.Structure):
             for name in ("start", "end", "least", "never", "width", "best", "patience", "no_repeat")
         ),
         ("automaton", Pointer),
+        ("shortlist", Pointer),
+        ("scored", Integer),
     )
 
 
@@ -154,6 +156,8 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         "qkv_add_dropped": ([*[Pointer] * 3, Integer, Float, Long, Pointer], None),
         "qkv_normalise_rows": ([*[Pointer] * 3, Float, Long, Integer, Pointer, Pointer], None),
         "qkv_normalise_rows_backward": ([*[Pointer] * 4, Long, Integer, *[Pointer] * 3], None),
+        "qkv_open_shortlist": ([ctypes.POINTER(ModelStruct), *[Pointer] * 3, Integer], Pointer),
+        "qkv_close_shortlist": ([Pointer], None),
         "qkv_search": ([Pointer, ctypes.POINTER(WishStruct), Integer, *[Pointer] * 5], Integer),
     }
     for name, (arguments, result) in signatures.items():
@@ -161,7 +165,7 @@ def declared(library: ctypes.CDLL) -> ctypes.CDLL:
         function.argtypes, function.restype = arguments, result
     for name in CHECKED:
         getattr(library, f"qkv_{name}").errcheck = check_status
-    library.qkv_begin.errcheck = check_session
+    library.qkv_begin.errcheck = library.qkv_open_shortlist.errcheck = check_session
     return library
 
 

@@ -12,7 +12,11 @@ namespace {
 
 constexpr int LANES = 8;           // numbers in a vector
 constexpr int BLOCK = 16;          // outputs that lie side by side in packed weights
-constexpr int ROWS = 6;            // rows that share one reading of the weights
+#if defined(__AVX512VNNI__)
+constexpr int ROWS = 8;            // rows that share one reading of the weights
+#else
+constexpr int ROWS = 6;
+#endif
 constexpr int TILE = 128;          // logits that are looked at together
 constexpr int TOKENS = 256;        // of sources that are encoded together: what they need stays in a core's cache
 constexpr float LEVELS = 127;      // what a rounded input can be, from 0

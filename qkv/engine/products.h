@@ -197,6 +197,59 @@ struct Product {
     size_t stride;
     int activation;
 
+#if defined(__AVX512VNNI__)
+    // COUNT rows and so many blocks of 16 columns, all in registers: the sums, and what becomes of them.
+    template <int COUNT, int BLOCKS> APART void in_registers(int row, int column, float* at) const {
+        const int inputs = linear.inputs;
+        const uint8_t* in = input.bytes.get() + size_t(row) * inputs;
+        const int8_t* weight = (const int8_t*)linear.weight + size_t(column) * inputs;
+        __m512i sums[COUNT][BLOCKS];
+        for (int r = 0; r < COUNT; r++)
+            for (int b = 0; b < BLOCKS; b++) sums[r][b] = _mm512_setzero_si512();
+        for (int k = 0; k < inputs; k += 4) {
+            __m512i w[BLOCKS];
+            for (int b = 0; b < BLOCKS; b++) w[b] = _mm512_loadu_si512(weight + size_t(k + b * inputs) * BLOCK);
+            for (int r = 0; r < COUNT; r++) {
+                const __m512i four = _mm512_set1_epi32(four_bytes(in + r * size_t(inputs) + k));
+                for (int b = 0; b < BLOCKS; b++) sums[r][b] = plus_products(sums[r][b], four, w[b]);
+            }
+        }
+        for (int b = 0; b < BLOCKS; b++) {
+            const int c = column + b * BLOCK;
+            const __m512 scale = _mm512_loadu_ps(linear.scale + c), sum = _mm512_loadu_ps(linear.sum + c);
+            const __m512 bias = linear.bias ? _mm512_loadu_ps(linear.bias + c) : _mm512_setzero_ps();
+            for (int r = 0; r < COUNT; r++) {
+                const __m512 step = _mm512_set1_ps(input.step.get()[row + r]), low = _mm512_set1_ps(input.low.get()[row + r]);
+                const __m512 rest = _mm512_fmadd_ps(low, sum, bias);
+                __m512 y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[r][b]), _mm512_mul_ps(step, scale), rest);
+                if (activation == RELU) y = _mm512_max_ps(y, _mm512_setzero_ps());
+                float* to = at + r * stride + b * BLOCK;
+                _mm512_storeu_ps(to, y);
+                if (activation > RELU)
+                    for (int half = 0; half < BLOCK; half += LANES) store(to + half, activated(load(to + half), activation));
+            }
+        }
+    }
+
+    // One row alone waits for its sums unless there are several.
+    template <int COUNT> void rows(int row, int column, float* at, int group, int groups, int blocks) const {
+        if (!linear.scale) rows<COUNT>(row, column, at, group, groups);
+        else if (blocks == 1) in_registers<COUNT, 1>(row, column, at);
+        else in_registers<COUNT, COUNT == 1 ? 4 : 2>(row, column, at);
+    }
+
+    int blocks_together(int count, int left) const {
+        const int wanted = count == 1 ? 4 : 2;
+        return linear.scale && left >= wanted ? wanted : 1;
+    }
+#else
+    template <int COUNT> void rows(int row, int column, float* at, int group, int groups, int) const {
+        rows<COUNT>(row, column, at, group, groups);
+    }
+
+    int blocks_together(int, int) const { return 1; }
+#endif
+
     template <int COUNT> void rows(int row, int column, float* at, int group, int groups) const {
         const size_t start = size_t(row) * linear.inputs, block = size_t(column) * linear.inputs;
         Floats y[COUNT][2];
@@ -226,19 +279,25 @@ struct Product {
 
     void columns(int count, int first, int last) const {
         const int groups = (count + ROWS - 1) / ROWS;  // of about the same size: two rows alone take as long as four
-        for (int column = first; column < last; column += BLOCK)
+        for (int column = first, blocks; column < last; column += blocks * BLOCK) {
+            blocks = blocks_together((count + groups - 1) / groups, (last - column) / BLOCK);
             for (int group = 0; group < groups; group++) {
                 const int row = count * group / groups;
                 float* at = to + size_t(row) * stride + column - first;
                 switch (count * (group + 1) / groups - row) {
-                    case 1: rows<1>(row, column, at, group, groups); break;
-                    case 2: rows<2>(row, column, at, group, groups); break;
-                    case 3: rows<3>(row, column, at, group, groups); break;
-                    case 4: rows<4>(row, column, at, group, groups); break;
-                    case 5: rows<5>(row, column, at, group, groups); break;
-                    default: rows<ROWS>(row, column, at, group, groups);
+                    case 1: rows<1>(row, column, at, group, groups, blocks); break;
+                    case 2: rows<2>(row, column, at, group, groups, blocks); break;
+                    case 3: rows<3>(row, column, at, group, groups, blocks); break;
+                    case 4: rows<4>(row, column, at, group, groups, blocks); break;
+                    case 5: rows<5>(row, column, at, group, groups, blocks); break;
+                    case 6: rows<6>(row, column, at, group, groups, blocks); break;
+#if defined(__AVX512VNNI__)
+                    case 7: rows<7>(row, column, at, group, groups, blocks); break;
+#endif
+                    default: rows<ROWS>(row, column, at, group, groups, blocks);
                 }
             }
+        }
     }
 };
 

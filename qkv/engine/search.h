@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ensemble.h"
+#include "shortlist.h"
 #include "watching.h"
 
 namespace {
@@ -19,6 +20,8 @@ struct Wish {
     int32_t patience;            // stop when so many have ended; 0: when nothing better can come
     int32_t no_repeat;           // no sequence of so many ids comes twice; 0: all may
     const int16_t* automaton;    // (states, vocab) the state after an id, or -1 where it must not come; or null
+    const Shortlist* shortlist;  // without rules; or null
+    int32_t scored;              // whether anybody reads log-probabilities; a beam needs them
 };
 
 // The ids that a row must not say next because of what it has said.
@@ -52,36 +55,52 @@ Rules rules_after(const std::vector<int32_t>& ids, const Wish& wish, int vocab) 
 // What a step found for every row: the best ids, and what to take off a logit to have its log-probability.
 class Step {
   public:
-    Step(int count, int tiles, int threads) : count(count), tiles(tiles), threads(threads) {}
+    Step(int count, int tiles, int threads, bool scored) : count(count), tiles(tiles), threads(threads), scored_(scored) {}
 
     void begin(int rows) {
         best.assign(size_t(threads) * rows * count, {NEVER, -1});
-        largest.resize(size_t(rows) * tiles), sums.resize(size_t(rows) * tiles);
+        largest.assign(size_t(rows) * tiles, NEVER), sums.assign(size_t(rows) * tiles, 0.0f);
         rows_ = rows;
     }
 
     // What is never said has no share of the probability; what is forbidden now keeps its own.
     void see(int thread, int row, int tile, float* logits, int real, int never, int forbidden, const Rules* rules) {
-        for (int i = real; i % LANES; i++) logits[i] = NEVER;
         if (never >= 0 && tile == never / TILE) logits[never % TILE] = NEVER;
+        const auto forbid = [&] {
+            if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
+            if (rules) rules->apply(tile, logits, real);
+        };
+        look(thread, row, tile, logits, real, forbid, [&](int i) { return tile * TILE + i; });
+    }
+
+    // The same for a tile of a shortlist, which has none of what is never said.
+    void see(int thread, int row, int tile, float* logits, int real, int forbidden, const int32_t* ids) {
+        const auto forbid = [&] {
+            for (int i = 0; forbidden >= 0 && i < real; i++)
+                if (ids[i] == forbidden) logits[i] = NEVER;
+        };
+        look(thread, row, tile, logits, real, forbid, [&](int i) { return ids[i]; });
+    }
+
+    template <class Forbid, class IdOf>
+    void look(int thread, int row, int tile, float* logits, int real, Forbid forbid, IdOf id_of) {
+        for (int i = real; i % LANES; i++) logits[i] = NEVER;
         Floats most = load(logits);
         for (int i = LANES; i < real; i += LANES) most = larger(most, load(logits + i));
         const float top = largest_of(most);
-        if (top == NEVER) {  // nothing else is in this tile
-            largest[size_t(row) * tiles + tile] = NEVER, sums[size_t(row) * tiles + tile] = 0;
-            return;
+        if (top == NEVER) return;  // nothing else is in this tile
+        if (scored_) {
+            Floats sum{};
+            for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
+            largest[size_t(row) * tiles + tile] = top;
+            sums[size_t(row) * tiles + tile] = sum_of(sum);
         }
-        Floats sum{};
-        for (int i = 0; i < real; i += LANES) sum += exponential(load(logits + i) - top);
-        largest[size_t(row) * tiles + tile] = top;
-        sums[size_t(row) * tiles + tile] = sum_of(sum);
-        if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
-        if (rules) rules->apply(tile, logits, real);
+        forbid();
         Candidate* list = &best[(size_t(thread) * rows_ + row) * count];
         if (top <= list[count - 1].logit) return;
         for (int i = 0; i < real; i += LANES)
             if (any(load(logits + i) > list[count - 1].logit))
-                for (int j = i; j < std::min(i + LANES, real); j++) insert(list, {logits[j], tile * TILE + j});
+                for (int j = i; j < std::min(i + LANES, real); j++) insert(list, {logits[j], id_of(j)});
     }
 
     void insert(Candidate* list, Candidate one) const {
@@ -109,9 +128,16 @@ class Step {
 
   private:
     int count, tiles, threads, rows_ = 0;
+    bool scored_;  // otherwise only the order of the ids counts
     std::vector<Candidate> best;   // (threads, rows, count) best first
     std::vector<float> largest, sums;  // (rows, tiles)
 };
+
+// What greedy search adds to the score of a hypothesis. Zero stands for it where nobody reads scores.
+template <class AnyStep>
+float gain_of(const AnyStep& step, int row, Candidate best, const Wish& wish) {
+    return wish.scored ? best.logit - step.total(row) : best.id < 0 ? NAN : 0.0f;
+}
 
 // The same with the other models of an ensemble.
 template <class Decide, class IdsOf>
@@ -159,7 +185,9 @@ template <class Decide, class IdsOf>
 void search(Session& session, const Wish& wish, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
     if (!session.others.empty()) return search_together(session, wish, most_rows, candidates, ids_of, decide);
     const Model& model = session.model;
-    const int tiles = (model.output.outputs + TILE - 1) / TILE;
+    Lists lists;
+    if (wish.shortlist) lists.make(*wish.shortlist, session, wish.never);
+    const int most = wish.shortlist ? int(lists.longest) : model.output.outputs, tiles = (most + TILE - 1) / TILE;
     session.newest.assign(session.rows, wish.start);
     reserve(session.common, model.decoder, most_rows);
     std::unique_ptr<Step> step;
@@ -169,7 +197,7 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
     const auto work = [&](Team& team, int index) {
         Worker me(model, model.decoder, team, index, session.common);
         me.reserve(most_rows);
-        if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size);
+        if (index == 0) step = std::make_unique<Step>(candidates, tiles, team.size, wish.scored || candidates > 1);
         for (;;) {
             if (index == 0) {
                 session.prepare(1), step->begin(session.rows);
@@ -180,9 +208,14 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
             team.meet();
             const int forbidden = session.said() <= wish.least ? wish.end : -1;
             session.pass(me, 1);
-            session.outputs(me, 0, session.rows, [&](int row, int tile, float* logits, int real) {
-                step->see(index, row, tile, logits, real, wish.never, forbidden, has_rules ? &rules[row] : nullptr);
-            });
+            if (wish.shortlist)
+                lists.outputs(session, me, [&](int row, int tile, float* logits, int real, const int32_t* ids) {
+                    step->see(index, row, tile, logits, real, forbidden, ids);
+                });
+            else
+                session.outputs(me, 0, session.rows, [&](int row, int tile, float* logits, int real) {
+                    step->see(index, row, tile, logits, real, wish.never, forbidden, has_rules ? &rules[row] : nullptr);
+                });
             team.meet();
             if (index == 0) record(session), decide(*step), leave = team.size > 1 && is_crowded();
             team.meet();
@@ -210,7 +243,7 @@ void greedy(Session& session, const Wish& wish) {
             const int s = session.sentence[row];
             Hypothesis& hypothesis = session.found[s][0];
             const Candidate best = *step.of(row);
-            const float gain = best.logit - step.total(row);
+            const float gain = gain_of(step, row, best, wish);
             hypothesis.gains.push_back(gain);
             total[s] += gain;
             hypothesis.score = total[s] / wish.penalty[length];

@@ -37,6 +37,7 @@ struct Session {
     int threads;
     int rows = 0, longest = 0;
     std::vector<int32_t> sentence;           // of every row
+    std::vector<int32_t> source;             // ids of all sentences, one after another
     std::vector<int32_t> first, length;      // of every sentence in the memory
     Array<float> memory;                     // (depth, 2, tokens, inner)
     size_t tokens = 0;
@@ -67,6 +68,7 @@ struct Session {
             longest = std::max(longest, int(lengths[s]));
             tokens += lengths[s];
         }
+        source.assign(ids, ids + tokens);
         memory.reserve(size_t(model.decoder.depth) * 2 * tokens * inner());
         for (int from = 0, to = 0; from < sentences; from = to) {
             for (int count = 0; to < sentences && (to == from || count + lengths[to] <= TOKENS); to++) count += lengths[to];
@@ -132,7 +134,7 @@ struct Session {
                         looks.resize(before + i / rows + 1);
                         for (int t = 0; t < looks.count; t++) {
                             const Page& there = pages[page[t]];
-                            looks.keys[t] = there.numbers.get() + (size_t(b) * 2 * there.rows + mine[t]) * size;
+                            looks.keys[t] = there.numbers.get() + (size_t(b) * 2 * there.rows + mine[t]) * size + me.own();
                             looks.values[t] = looks.keys[t] + size_t(there.rows) * size;
                         }
                     });
@@ -141,14 +143,16 @@ struct Session {
                     block.cross, count,
                     [&](int i, Looks& looks) {
                         const int s = sentence[i % rows];
-                        looks.along(kept(b, 0), kept(b, 1), first[s], length[s], size);
+                        looks.along(kept(b, 0) + me.own(), kept(b, 1) + me.own(), first[s], length[s], size);
                     },
-                    [&](int i, int h, const Looks& looks) {
+                    [&](int i, const Looks& looks) {
                         const int row = i - (count - rows);  // of the last position
                         if (b != look_block || row < 0) return;
-                        float* to = looked.data() + (size_t(row) * stack.heads + h) * longest;
-                        std::copy_n(looks.weights.data(), looks.count, to);
-                        std::fill(to + looks.count, to + longest, 0.0f);
+                        for (int h = 0; h < looks.heads; h++) {
+                            float* to = looked.data() + (size_t(row) * stack.heads + me.heads.first + h) * longest;
+                            std::copy_n(looks.weights_of(h), looks.count, to);
+                            std::fill(to + looks.count, to + longest, 0.0f);
+                        }
                     });
             me.feed_forward(block, count);
         }

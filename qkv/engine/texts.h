@@ -39,7 +39,7 @@ void see_all(const Model& model, const Texts& texts, Common& common, int threads
                 stack.blocks[b].own, count, keys.get(), values.get(), [&](int row) { return texts.position[row]; },
                 [&](int row, Looks& looks) {
                     const int text = texts.owner[row];
-                    looks.along(keys.get(), values.get(), texts.first[text], texts.length[text], size);
+                    looks.along(keys.get() + me.own(), values.get() + me.own(), texts.first[text], texts.length[text], size);
                 });
             me.feed_forward(stack.blocks[b], count);
         }

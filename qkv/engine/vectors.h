@@ -30,6 +30,19 @@ inline float sum_of(Floats x) {
 #endif
 }
 
+// The sum of each of eight.
+inline Floats sums_of(const Floats (&x)[LANES]) {
+#if defined(__AVX2__)
+    const __m256 first = _mm256_hadd_ps(_mm256_hadd_ps((__m256)x[0], (__m256)x[1]), _mm256_hadd_ps((__m256)x[2], (__m256)x[3]));
+    const __m256 second = _mm256_hadd_ps(_mm256_hadd_ps((__m256)x[4], (__m256)x[5]), _mm256_hadd_ps((__m256)x[6], (__m256)x[7]));
+    return (Floats)_mm256_add_ps(_mm256_permute2f128_ps(first, second, 0x20), _mm256_permute2f128_ps(first, second, 0x31));
+#else
+    Floats sums;
+    for (int i = 0; i < LANES; i++) sums[i] = sum_of(x[i]);
+    return sums;
+#endif
+}
+
 inline float largest_of(Floats x) {
 #if defined(__AVX2__)
     __m128 most = _mm_max_ps(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
@@ -61,19 +74,47 @@ inline bool any(Ints x) {
 }
 
 // e to the x: 2 to a whole number, times a polynomial for the rest (relative error below 2e-7).
-inline Floats exponential(Floats x) {
-    x = smaller(larger(x, all(-87)), all(88));
-    const Floats shifted = x * 1.44269504f + 12582912.0f;  // adding 1.5 · 2^23 leaves a whole number in the last bits
-    const Floats whole = shifted - 12582912.0f;
-    const Floats r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
-    Floats p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+template <class Vector, class Whole> inline Vector exponential_of(Vector x) {
+    x = x > -87.0f ? x : Vector{} - 87.0f;
+    x = x < 88.0f ? x : Vector{} + 88.0f;
+    const Vector shifted = x * 1.44269504f + 12582912.0f;  // adding 1.5 · 2^23 leaves a whole number in the last bits
+    const Vector whole = shifted - 12582912.0f;
+    const Vector r = (x - whole * 0.693359375f) + whole * 2.12194440e-4f;
+    Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * r * r + r + 1.0f;
-    return (Floats)((Ints)p + ((Ints)shifted << 23));
+    return (Vector)((Whole)p + ((Whole)shifted << 23));
 }
+
+inline Floats exponential(Floats x) { return exponential_of<Floats, Ints>(x); }
+
+// As many numbers as the widest registers hold, where less than all of the work is products.
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+typedef float Wide __attribute__((vector_size(64)));
+typedef int32_t WideInts __attribute__((vector_size(64)));
+constexpr int WIDE = 16;
+
+inline Wide load_wide(const float* from) { return (Wide)_mm512_loadu_ps(from); }
+inline void store(float* to, Wide x) { _mm512_storeu_ps(to, (__m512)x); }
+inline Wide larger(Wide a, Wide b) { return (Wide)_mm512_max_ps((__m512)a, (__m512)b); }
+inline Wide exponential(Wide x) { return exponential_of<Wide, WideInts>(x); }
+inline Floats lower(Wide x) { return (Floats)_mm512_castps512_ps256((__m512)x); }
+inline Floats upper(Wide x) { return (Floats)_mm512_extractf32x8_ps((__m512)x, 1); }
+inline float sum_of(Wide x) { return sum_of(lower(x) + upper(x)); }
+inline float largest_of(Wide x) { return largest_of(larger(lower(x), upper(x))); }
+inline Floats sums_of(const Wide (&x)[LANES]) {
+    Floats halves[LANES];
+    for (int i = 0; i < LANES; i++) halves[i] = lower(x[i]) + upper(x[i]);
+    return sums_of(halves);
+}
+#else
+typedef Floats Wide;
+constexpr int WIDE = LANES;
+inline Wide load_wide(const float* from) { return load(from); }
+#endif
 
 inline Floats sigmoid(Floats x) { return 1.0f / (1.0f + exponential(-x)); }
 

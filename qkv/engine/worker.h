@@ -19,7 +19,8 @@ class Worker {
   public:
     Worker(const Model& model, const Stack& stack, Team& team, int index, Common& common)
         : model(model), stack(stack), team(team), index(index), common(common), wide(padded(stack.width)),
-          inner(stack.heads * stack.head), heads(share_of(stack.heads, 1, index, team.size)) {}
+          inner(stack.heads * stack.head), heads(share_of(stack.heads, 1, index, team.size)),
+          looks(heads.last - heads.first) {}
 
     void reserve(int rows) {
         x.reserve(size_t(rows) * wide), normed.reserve(size_t(rows) * wide), q.reserve(size_t(rows) * inner);
@@ -44,7 +45,7 @@ class Worker {
                 for (float* each : {q.get(), keys})
                     rotate(each + size_t(row) * inner + heads.first * stack.head, heads.last - heads.first, stack.head,
                            stack.rotation + size_t(position(row)) * 2 * stack.turned, stack.turned);
-        look(attention, rows, gather, [](int, int, const Looks&) {});
+        look(attention, rows, gather, [](int, const Looks&) {});
     }
 
     template <class Gather, class Note> void look_at_memory(const Attention& attention, int rows, Gather gather, Note note) {
@@ -94,6 +95,9 @@ class Worker {
         Product{linear, input, to + first, size_t(inner), NOTHING}.columns(rows, column + first, column + last);
     }
 
+    // Where the columns of one's own heads begin.
+    int own() const { return heads.first * stack.head; }
+
     const Model& model;
     const Stack& stack;
     Team& team;
@@ -119,11 +123,10 @@ class Worker {
     template <class Gather, class Note> void look(const Attention& attention, int rows, Gather gather, Note note) {
         for (int row = 0; row < rows; row++) {
             gather(row, looks);
-            for (int h = heads.first; h < heads.last; h++) {
-                const size_t place = size_t(row) * inner + h * stack.head;
-                attend(q.get() + place, looks, h * stack.head, stack.head, common.z.get() + place);
-                note(row, h, looks);
-            }
+            looks.fill_up();
+            const size_t place = size_t(row) * inner + own();
+            attend(q.get() + place, looks, looks.heads, stack.head, common.z.get() + place);
+            note(row, looks);
         }
         team.meet();
         leave(attention.output, common.z.get(), attention.norm, rows);

@@ -38,7 +38,7 @@ def save(product: Translator, folder: Path, numbers: Numbers) -> None:
             "CTranslate2 supports only translators with a Transformer encoder and decoder: this one cannot be exported."
         )
     if product.model.config.decoder_cell != "attention":
-        raise QkvError(
+        raise ModelError(
             "CTranslate2 has no SSRU decoder: this model cannot be exported. Train one with decoder cell attention."
         )
     tokenizer = product.tokenizer

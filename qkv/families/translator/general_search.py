@@ -12,10 +12,10 @@ from qkv.decoding.greedy import greedy, likeliest
 from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.rules import Forbidden, NoRepeat, NotEmpty, Prefixes, RepetitionPenalty, Rule, under
 from qkv.decoding.sampling import Draw, sample
-from qkv.decoding.step import Ensemble, Step, Without
+from qkv.decoding.step import Ensemble, Listed, Step, Without
 from qkv.decoding.walk import walk
 from qkv.families.translator.options import TranslationOptions
-from qkv.families.translator.search import Request, Search, Searcher, beam_of
+from qkv.families.translator.search import Request, Search, Searcher, beam_of, uses_shortlist
 
 
 class GeneralSearch:
@@ -30,6 +30,7 @@ class GeneralSearch:
         start = self.arrays.full((len(batch),), config.start)
         limits = asarray([self.searcher.limit(request) for request in batch])
         step = self.begin([[*request.source, config.end] for request in batch], search.look)
+        step = self.listed(step, batch, search.options)
         rules = self.rules(batch, search.options)
         constrained = any(request.contain for request in batch)
         sampling = search.options.sampling
@@ -54,6 +55,18 @@ class GeneralSearch:
     def allowed(self, step: Step) -> Step:
         """Mask padding before the softmax: Marian's models give it a large share of the probability."""
         return step if self.searcher.never is None else Without(step, self.searcher.never)
+
+    def listed(self, step: Step, batch: Sequence[Request], options: TranslationOptions) -> Step:
+        """The step under the shortlist of every request that may use it."""
+        shortlist, each = self.searcher.shortlist, [uses_shortlist(request, options) for request in batch]
+        if shortlist is None or not any(each):
+            return step
+        allowed = self.arrays.full((len(batch), self.config.vocab_size), 1) > 0  # (B, V)
+        for row, request in enumerate(batch):
+            if each[row]:
+                allowed[row] = False
+                allowed[row, self.arrays.asarray(shortlist.ids([*request.source, self.config.end]))] = True
+        return Listed(step, allowed)
 
     def rules(self, batch: Sequence[Request], options: TranslationOptions) -> list[Rule]:
         rules: list[Rule] = [NotEmpty(self.config.end)]

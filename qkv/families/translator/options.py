@@ -66,6 +66,8 @@ class TranslationOptions(Sampling):
     draft: str | None = None
     """Folder of a smaller model with the same vocabulary, such as a student, that drafts for single sentences. The model checks
     several tokens at once, so greedy search (beam size 1) is faster. The translations are the same."""
+    shortlist: bool = True
+    """Use the model's vocabulary shortlist, if it has one whose loss was measured."""
     batch_tokens: int = BATCH_TOKENS
     """Source tokens times beam size per batch: more is faster and takes more memory."""
     alignments: bool = False

@@ -23,6 +23,7 @@ from qkv.families.translator.segments import (
     segments_of,
     split_request,
 )
+from qkv.families.translator.shortlist import Shortlist
 from qkv.families.translator.text_search import HALF, OpenDrafter, TextSearch, no_drafter
 from qkv.families.translator.translations import Links, Translation, distinct, surrounded, together
 from qkv.runtime.running import silent
@@ -53,6 +54,7 @@ class Pipeline:
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
     open_drafter: OpenDrafter = no_drafter
+    shortlist: Shortlist | None = None
 
     def hypotheses(
         self, texts: Sequence[str], decoding: TranslationOptions = DEFAULTS, done: Done = silent
@@ -61,8 +63,8 @@ class Pipeline:
         return self.best_of(texts, decoding, done, self.texts)
 
     def best(self, texts: Sequence[str], decoding: TranslationOptions, done: Done = silent) -> list[str]:
-        """The texts of the best translations alone, without the scores of their words."""
-        found = self.best_of(texts, decoding, done, replace(self.texts, scores_words=False))
+        """The texts of the best translations alone, without scores."""
+        found = self.best_of(texts, decoding, done, replace(self.texts, scored=False))
         return [translations[0].text for translations in found]
 
     def best_of(
@@ -127,7 +129,13 @@ class Pipeline:
 
     @property
     def texts(self) -> TextSearch:
-        return TextSearch(self.runners, self.tokenizer, self.defaults, open_drafter=self.open_drafter)
+        return TextSearch(
+            self.runners,
+            self.tokenizer,
+            self.defaults,
+            open_drafter=self.open_drafter,
+            shortlist=self.shortlist,
+        )
 
     @property
     def limit(self) -> int:

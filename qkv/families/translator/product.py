@@ -23,6 +23,7 @@ from qkv.families.translator.options import (
 )
 from qkv.families.translator.pipeline import AttentionMap, Done, Pipeline
 from qkv.families.translator.runner import build_translator, open_translator
+from qkv.families.translator.shortlist import SHORTLIST_FILE, Shortlist
 from qkv.families.translator.translations import UNSURE, Links, Translation, judged
 from qkv.runtime.inputs import Column, check_text, in_thread, texts_for
 from qkv.runtime.model import Model
@@ -64,6 +65,7 @@ class Translator(Model):
         defaults: TranslatorDefaults,
         others: Sequence["Translator"] = (),
         network: Network[TranslationConfig, Any] | None = None,
+        shortlist: Shortlist | None = None,
     ):
         """Models are opened with `qkv.load`; this is for code that builds them.
 
@@ -73,18 +75,19 @@ class Translator(Model):
             defaults: Languages, beam size and whatever else the model was saved with.
             others: More models of the same vocabulary, for an ensemble.
             network: Config and weights of the model; not needed if the runner is a torch model.
+            shortlist: The target tokens that a translation may use; used if its loss is known.
         """
         if defaults.aligner is not None:
             defaults.aligner.check(runner.config)
         self._runner, self.tokenizer, self._defaults = runner, tokenizer, defaults
-        self._others = tuple(others)
+        self._others, self._shortlist = tuple(others), shortlist
         self._drafters: dict[str, Engine | None] = {}  # by folder
         self._network = Network.of(runner) if network is None else network
 
     @property
     def _pipeline(self) -> Pipeline:
         runners = [self._runner, *(each._runner for each in self._others)]
-        return Pipeline(runners, self.tokenizer, self._defaults, self._open_drafter)
+        return Pipeline(runners, self.tokenizer, self._defaults, self._open_drafter, self._shortlist)
 
     def _summary(self) -> str:
         languages = self._defaults.languages
@@ -103,7 +106,9 @@ class Translator(Model):
                 "These files do not belong together."
             )
         network = network_of(bundle, architecture, build_translator)
-        return cls(open_translator(network, running, warn), tokenizer, defaults, network=network)
+        shortlist = Shortlist.load(where, architecture.vocab_size)
+        runner = open_translator(network, running, warn)
+        return cls(runner, tokenizer, defaults, network=network, shortlist=shortlist)
 
     def info(self) -> dict[str, str]:
         config, defaults = self._network.config, self._defaults
@@ -114,6 +119,7 @@ class Translator(Model):
             **config.facts(),
             "longest source": f"{self._pipeline.limit:,} tokens; longer text is translated in segments",
             "decoding": f"beam {defaults.beam_size}, length penalty {defaults.length_penalty:g}",
+            **({} if self._shortlist is None else {"shortlist": self._shortlist.sentence()}),
         }
 
     def to_bundle(self, folder: Path) -> None:
@@ -122,7 +128,9 @@ class Translator(Model):
             "model": to_dict(self._network.config),
             **to_dict(self._defaults),
         }
-        files = {TOKENIZER_FILE: self.tokenizer.text()}
+        files: dict[str, str | bytes] = {TOKENIZER_FILE: self.tokenizer.text()}
+        if self._shortlist is not None:
+            files[SHORTLIST_FILE] = self._shortlist.content()
         save_bundle(folder, "translator", config, self._network.weights, files)
 
     # Translating --------------------------------------------------------------------------------------------
@@ -498,7 +506,16 @@ class Translator(Model):
             self._defaults,
             [each._running(running, warn) for each in self._others],
             self._network,
+            self._shortlist,
         )
+
+    def _with_shortlist(self, shortlist: Shortlist | None) -> "Translator":
+        """The same translator with another shortlist, or without one."""
+        made = Translator(
+            self._runner, self.tokenizer, self._defaults, self._others, self._network, shortlist
+        )
+        made._opened = self._opened
+        return made
 
     def _together_with(self, others: "Sequence[Translator | str | Path]") -> "Translator":
         """An ensemble with more models: the mean of their probabilities decides."""
@@ -514,7 +531,10 @@ class Translator(Model):
         if not opened:
             return self
         more = [each for other in opened for each in (other, *other._others)]
-        made = Translator(self._runner, self.tokenizer, self._defaults, [*self._others, *more], self._network)
+        everyone = [*self._others, *more]
+        made = Translator(
+            self._runner, self.tokenizer, self._defaults, everyone, self._network, self._shortlist
+        )
         made._opened = self._opened
         return made
 

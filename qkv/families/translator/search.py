@@ -11,6 +11,7 @@ from qkv.decoding.hypothesis import Hypothesis
 from qkv.engine import Engine, PlainRequest, PlainSearch
 from qkv.errors import QkvError
 from qkv.families.translator.options import WIDEST_BEAM, TranslationOptions
+from qkv.families.translator.shortlist import Shortlist
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +48,8 @@ class Search:
     """Heads whose attention the coverage penalty counts."""
     align: CrossHeads | None = None
     """Heads whose attention the engine records for alignments. Other searches leave it out."""
+    scored: bool = True
+    """False if nobody reads the scores of free translations; the engine's greedy search then leaves them out."""
 
     @property
     def best(self) -> int:
@@ -56,7 +59,9 @@ class Search:
 # Options that the engine's own search implements, that it may ignore because other code implements them, and that it
 # supports only at their default. Any other field goes to the general search, whatever its value.
 OBEYED = frozenset({"beam_size", "length_penalty", "num_hypotheses", "patience"})
-BY_REQUESTS = frozenset({"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed"})  # see plain_request
+BY_REQUESTS = frozenset(
+    {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed", "shortlist"}
+)  # see plain_request and uses_shortlist
 BY_THE_CALLER = frozenset({"target_language", "glossary", "protect", "alignments", "batch_tokens", "draft"})
 ONLY_BY_DEFAULT = frozenset(
     {"coverage_penalty", "repetition_penalty", "sample", "temperature", "top_k", "top_p", "min_p"}
@@ -71,7 +76,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
-    if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align"})):
+    if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align", "scored"})):
         return None
     beam = beam_of(replace(search, beam=max(search.beam, search.best)))
     return PlainSearch(
@@ -81,6 +86,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
         patience=beam.enough_ended or 0,
         never=never,
         look=search.align,
+        scored=search.scored,
     )
 
 
@@ -89,6 +95,14 @@ def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None
     if not asks_only_for(request, OBEYED_OF_A_REQUEST, RULES_OF_A_REQUEST):
         return None
     return PlainRequest([*request.source, end], limit)
+
+
+def uses_shortlist(request: Request, options: TranslationOptions) -> bool:
+    """Whether a request may use a shortlist: only one without rules, which could need tokens that are not on it."""
+    ruled = (
+        request.prefix or request.contain or request.avoid or request.whole or request.no_repeat_ngram_size
+    )
+    return options.shortlist and not options.sample and not ruled
 
 
 def asks_only_for(record: Any, obeyed: frozenset[str], by_default: frozenset[str] = frozenset()) -> bool:
@@ -123,7 +137,8 @@ class Searcher:
 
     `boundary` returns for every id whether it does not continue a word. `automata` are phrases to avoid, (P, states, V).
     `characters` returns the automaton of whole characters, or None if every token is made of whole characters. `drafter` is a
-    smaller model that drafts where that is faster; it changes no hypothesis.
+    smaller model that drafts where that is faster; it changes no hypothesis. `shortlist` is used for a single model, if its
+    loss is known.
     """
 
     def __init__(
@@ -133,12 +148,15 @@ class Searcher:
         automata: "np.ndarray | None" = None,
         characters: Callable[[], "np.ndarray | None"] = lambda: None,
         drafter: Engine | None = None,
+        shortlist: Shortlist | None = None,
     ):
         self.runners = runners
         engines = [each for each in runners if isinstance(each, Engine)]
         all_compiled = len(engines) == len(runners)
         self.engine = engines[0].together_with(engines[1:]).drafted_by(drafter) if all_compiled else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
+        usable = shortlist is not None and shortlist.loss is not None and len(runners) == 1
+        self.shortlist = shortlist if usable else None
         self.config = runners[0].config
         # Marian's models begin with padding, which must not occur again
         self.never = self.config.pad if self.config.pad == self.config.start else None
@@ -180,12 +198,18 @@ class Searcher:
             yield rows, self.general.decode([requests[row] for row in rows], replace(search, beam=width))
         if self.engine is None or plain.search is None:
             return
-        alike: dict[tuple[int, bool], list[int]] = {}
+        alike: dict[tuple[int, bool, bool], list[int]] = {}
         for row in plain.requests:
-            alike.setdefault((requests[row].no_repeat_ngram_size, requests[row].whole), []).append(row)
-        for (no_repeat, whole), members in alike.items():
-            characters = self.characters() if whole else None
-            rules = replace(plain.search, no_repeat_ngram_size=no_repeat, characters=characters)
+            request = requests[row]
+            listed = uses_shortlist(request, search.options)
+            alike.setdefault((request.no_repeat_ngram_size, request.whole, listed), []).append(row)
+        for (no_repeat, whole, listed), members in alike.items():
+            rules = replace(
+                plain.search,
+                no_repeat_ngram_size=no_repeat,
+                characters=self.characters() if whole else None,
+                shortlist=self.shortlist if listed else None,
+            )
             batches = [rows for rows, _ in self.batches(members, requests, search)]
             batches.reverse()  # the longest first, so that all threads finish together
             sources = [[plain.requests[row] for row in rows] for rows in batches]

@@ -17,6 +17,7 @@ from qkv.families.translator.guarantees.attempts import Attempt
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
+from qkv.families.translator.shortlist import Shortlist
 from qkv.families.translator.translations import Links, Translation, Word, features_of
 from qkv.flags import OptionMessageError
 from qkv.text.vocabulary import Vocabulary
@@ -40,10 +41,9 @@ class TextSearch:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
-    scores_words: bool = (
-        True  # False if nobody reads the scores of single words, which take longer than all the rest
-    )
+    scored: bool = True  # False skips scores: those of words take longer than all the rest
     open_drafter: OpenDrafter = no_drafter
+    shortlist: Shortlist | None = None
 
     # Requests --------------------------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ class TextSearch:
         )  # slow, and rarely needed, like the next one
         characters = partial(characters_of, self.tokenizer)
         drafter = None if options.draft is None else self.open_drafter(options.draft)
-        return Searcher(self.runners, boundary, automata, characters, drafter)
+        return Searcher(self.runners, boundary, automata, characters, drafter, self.shortlist)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
@@ -78,6 +78,7 @@ class TextSearch:
             ),
             look=self.aligner.cross_heads if options.coverage_penalty else None,
             align=self.aligner.cross_heads if options.alignments else None,
+            scored=self.scored,
         )
 
     def job(self, text: str, options: TranslationOptions) -> Job:
@@ -133,7 +134,7 @@ class TextSearch:
         if job.marks or (job.must_keep and not job.is_kept_by(reading.back(output))):
             links = self.links(reading.text, ids, WORDS_AND_MARKS, language, hypothesis.attention)
             text = completed(reading, output, links, len(self.beginning(options)))
-        confidence = self.defaults.confidence
+        confidence = self.defaults.confidence if self.scored else None
         alignment = None
         if options.alignments:
             alignment = self.links(reading.text, ids, SPACE_SEPARATED, language, hypothesis.attention)
@@ -143,7 +144,7 @@ class TextSearch:
             text=text,
             score=hypothesis.score,
             log_probabilities=tuple(hypothesis.log_probabilities),
-            words=self.word_scores(hypothesis, reading, output) if self.scores_words else (),
+            words=self.word_scores(hypothesis, reading, output) if self.scored else (),
             confidence=None
             if confidence is None
             else confidence.of(features_of(hypothesis.log_probabilities)),

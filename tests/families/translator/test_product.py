@@ -1,7 +1,7 @@
 """Text in, text out: every line answered, in order, with nothing dropped."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -78,7 +78,7 @@ def untrained(kind: type[Translator] = Translator, *, max_length: int = 60, long
 class EchoPipeline(Pipeline):
     """Says what it was given, and remembers it."""
 
-    given: list[str]
+    given: list[str] = field(default_factory=list)
 
     def translate_segments(
         self,
@@ -95,7 +95,7 @@ class Echo(Translator):
     @property
     def _pipeline(self) -> EchoPipeline:
         self.__dict__.setdefault("given", [])
-        return EchoPipeline([self._runner], self.tokenizer, self._defaults, self.given)  # type: ignore[attr-defined]
+        return EchoPipeline([self._runner], self.tokenizer, self._defaults, given=self.given)  # type: ignore[attr-defined]
 
 
 ECHO = untrained(Echo)
