@@ -33,6 +33,7 @@ LONGEST_LINE = (
     1 << 20
 )  # bytes: a longer line is no sentence, and a file without line ends need not fit into memory
 SAMPLED = 1_000  # lines whose language is identified
+FEWEST_LINES = 10  # fewer say nothing about a file
 SURE = 0.8  # the probability from which a language counts as identified
 MUCH = 0.1  # share of lines in another language from which on there is a warning
 KEPT, DUPLICATE, TOO_LONG, HELD_OUT = "kept", "duplicate", "too long", "in a test set"
@@ -215,7 +216,7 @@ def language_figures(
 
 
 def language_warning(figures: dict[str, Any], files: Sequence[Path]) -> str | None:
-    if not figures or figures["other"] <= MUCH * figures["checked"]:
+    if not figures or figures["checked"] < FEWEST_LINES or figures["other"] <= MUCH * figures["checked"]:
         return None
     share = 100 * figures["other"] / figures["checked"]
     return (

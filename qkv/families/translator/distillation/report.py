@@ -13,13 +13,13 @@ def summary_lines(report: Mapping[str, Any]) -> Iterator[str]:
     teachers, size, speed = report["teachers"], report["size"], report["speed"]
     parameters = sum(each["parameters"] for each in teachers)
     yield (
-        f"size: {size['parameters']:,} parameters, {size['megabytes']:.1f} MB; "
+        f"size: {size['parameters']:,} parameters, {size['megabytes']:.2f} MB; "
         f"teachers: {parameters:,} parameters in {len(teachers)} {'model' if len(teachers) == 1 else 'models'}"
     )
     own, theirs = speed["student_words_per_second"], speed["teachers_words_per_second"]
     yield (
         f"speed: {own:,.0f} words per second, teachers {theirs:,.0f} ({own / max(theirs, 1e-9):.1f} times as fast; measured on "
-        f"this machine, {speed['threads']} threads, {speed['sentences']:,} sentences)"
+        f"this machine, {speed['sentences']:,} sentences, threads: {speed['threads']})"
     )
     for name, part in report["sets"].items():
         scores = ", ".join(
