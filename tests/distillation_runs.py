@@ -11,8 +11,10 @@ TINY = {
     "vocab_size": 270, "width": 32, "heads": 2, "ffn_width": 64, "encoder_depth": 1, "decoder_depth": 1, "dropout": 0.0,
     "batch_tokens": 256, "processes": 1,
 }  # fmt: skip
-STUDENT = "--vocab-size 270 --width 16 --heads 2 --ffn-width 32 --encoder-depth 1 --decoder-depth 1 --dropout 0".split()
-STUDENT += "--batch-tokens 256 --validate-every 4 --processes 1 --steps 8 --beam-size 1".split()
+STUDENT = [
+    "--vocab-size", "270", "--width", "16", "--heads", "2", "--ffn-width", "32", "--encoder-depth", "1", "--decoder-depth", "1",
+    "--dropout", "0", "--batch-tokens", "256", "--validate-every", "4", "--processes", "1", "--steps", "8", "--beam-size", "1",
+]  # fmt: skip
 
 
 def train(pairs: Path, out: Path, source: str, target: str, **options: Any) -> None:

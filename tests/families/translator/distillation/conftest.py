@@ -1,17 +1,14 @@
-"""Two teachers and a reverse model that reverse the order of number words, trained once for all tests."""
+"""The folder that tests of distillation work in."""
 
 from pathlib import Path
 
 import pytest
-from distillation_runs import train_models
 from training_commands import NUMBERS
 
 
-@pytest.fixture(scope="session")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("distillation")
-    train_models(folder)
-    return folder
+@pytest.fixture
+def models(distillation_models: Path) -> Path:
+    return distillation_models
 
 
 @pytest.fixture
