@@ -267,7 +267,6 @@ def comparable_options(command: DistillCommand) -> dict[str, Any]:
         "max_characters": settings.data.max_characters,
         "max_length_ratio": settings.data.max_length_ratio,
         "valid_size": settings.data.valid_size,
-        "seed": settings.seed,
     }
 
 

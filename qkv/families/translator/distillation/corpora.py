@@ -18,6 +18,7 @@ from qkv.families.translator.inputs import read_files, read_validation
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.flags import OptionMessageError
 
+SPLIT_SEED = 1  # of what is held out: students with different seeds share their data
 NO_PAIRS = ParallelText(source=[], target=[])
 
 
@@ -66,7 +67,7 @@ def read_corpora(inputs: DistillInputs, settings: TranslatorSettings, languages:
     check_languages(files.languages, languages)
     cleaned = clean(files.pairs, **limits)
     if files.valid is None:
-        pairs, valid = hold_out(cleaned.pairs, size=settings.data.valid_size, seed=settings.seed)
+        pairs, valid = hold_out(cleaned.pairs, size=settings.data.valid_size, seed=SPLIT_SEED)
     else:
         pairs, valid = cleaned.pairs, clean(files.valid, **limits).pairs
     return Corpora(

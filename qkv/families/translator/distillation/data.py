@@ -32,6 +32,7 @@ from qkv.families.translator.distillation.translating import (
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.runtime.file_job import Work
+from qkv.runtime.running import EXACT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +60,7 @@ class Distillation:
         """The text. If there are no true pairs to validate on, some of it is held out in a second file."""
         if not self.inputs.text:
             return None
-        sizes = {"valid": self.settings.data.valid_size, "seed": self.settings.seed}
-        held = sizes if self.holds_text_out else {}
+        held = {"valid": self.settings.data.valid_size} if self.holds_text_out else {}
         ends = [".txt", ".held.txt"] if held else [".txt"]
         return self.stage("text", {**self.source_of(0).identity(), **held}, files=ends)
 
@@ -196,12 +196,10 @@ class Distillation:
     def read(self, stage: Stage, side: int) -> dict[str, Any]:
         source = self.source_of(side)
         held = stage.files[1] if len(stage.files) > 1 else None
-        valid_size, seed = self.settings.data.valid_size, self.settings.seed
+        valid_size = self.settings.data.valid_size
 
         def work() -> dict[str, Any]:
-            found = read_text(
-                source, stage.file, self.display.progress, held=held, valid_size=valid_size, seed=seed
-            )
+            found = read_text(source, stage.file, self.display.progress, held=held, valid_size=valid_size)
             language = self.teachers.languages.named()[side]
             return {
                 **found,
@@ -267,11 +265,15 @@ class Distillation:
             yield Part(origin=BACK, path=self.back_translated.file, tag=self.options.back_translation_tag)
 
     def teacher_translations(self, name: str, path: Path) -> Path:
-        """The teachers' translations of a held-out set."""
+        """The teachers' translations of a held-out set, in float32 as those of the student."""
         if self.translated_held is not None and path == self.translated_held.file:
             return path
-        stage = self.translation(f"translated-{name}", self.corpora_stage, set=name)
-        work = HeldOutWork(self.teachers, self.translation_options)
+        stage = self.translation(
+            f"translated-{name}", self.corpora_stage, set=name, compute_type=EXACT.compute_type
+        )
+        if stage.facts() is not None:
+            return stage.file  # opening the models again would take longer than reading it
+        work = HeldOutWork(self.teachers.running(EXACT), self.translation_options)
         self.translate(stage, path, work, f"translating {name} with the teachers")
         return stage.file
 

@@ -128,12 +128,11 @@ def read_text(
     *,
     held: Path | None = None,
     valid_size: str = "",
-    seed: int = 1,
 ) -> dict[str, Any]:
     """Write the lines to use to a file, each once. With `held`, some of them go to that file instead."""
     hashes = hashes_of(source, progress)
     first = first_occurrences(hashes)
-    out = lines_to_hold_out(hashes, first, valid_size, seed) if held else np.zeros_like(first)
+    out = lines_to_hold_out(hashes, first, valid_size) if held else np.zeros_like(first)
     reasons: Counter[str] = Counter()
     with ExitStack() as files, progress("selecting lines", len(first)) as done:
         writers = [files.enter_context(new_file(path)) for path in (output, held) if path is not None]
@@ -170,11 +169,11 @@ def reason_to_drop(line: str, source: TextSource) -> str | None:
     return HELD_OUT if source.held_out and line_hash(line) in source.held_out else None
 
 
-def lines_to_hold_out(hashes: Hashes, first: NDArray[np.bool_], size: str, seed: int) -> NDArray[np.bool_]:
+def lines_to_hold_out(hashes: Hashes, first: NDArray[np.bool_], size: str) -> NDArray[np.bool_]:
     """Lines with the smallest hashes: the same on every machine, and nearly the same when text is added."""
     rows = np.flatnonzero(first)
     count = count_to_hold_out(size, len(rows))
-    order = np.argsort(mix(hashes[rows] + np.uint64(seed)), kind="stable")
+    order = np.argsort(mix(hashes[rows]), kind="stable")
     chosen = np.zeros(len(first), dtype=np.bool_)
     chosen[rows[order[:count]]] = True
     return chosen

@@ -69,6 +69,10 @@ class Teachers:
     def identity(self) -> list[list[str]]:
         return [member.identity() for member in self.members]
 
+    def running(self, running: Running) -> "Teachers":
+        """The same teachers, computed in another way."""
+        return replace(self, ensembles=tuple(each._running(running) for each in self.ensembles))
+
     def check_confidence(self, least: float | None) -> None:
         """A minimum confidence needs a calibrated model in every ensemble."""
         for each in self.ensembles:
