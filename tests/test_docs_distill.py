@@ -34,7 +34,14 @@ def folder(distillation_models: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("folder")
 def test_the_commands_of_the_page_run() -> None:
-    assert [line.split()[1] for line in COMMANDS] == ["distill", "distill", "translate", "info", "distill", "distill"]
+    assert [line.split()[1] for line in COMMANDS] == [
+        "distill",
+        "distill",
+        "translate",
+        "info",
+        "distill",
+        "distill",
+    ]
     for line in COMMANDS:
         words = shlex.split(line)[1:]
         smaller = [each for each in STUDENT if each] if words[0] == "distill" else []
