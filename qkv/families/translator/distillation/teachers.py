@@ -94,11 +94,8 @@ class Teachers:
         """The best translations of each text, best first: `count` of each ensemble."""
         found: list[list[Translation]] = [[] for _ in texts]
         for number, each in enumerate(self.ensembles):
-            pipeline = each._pipeline
-            several = replace(options, num_hypotheses=count)
-            search = replace(pipeline.texts, scores_words=False)
-            report = done if number == 0 else nothing
-            for row, proposed in enumerate(pipeline.best_of(texts, several, report, search)):
+            several, report = replace(options, num_hypotheses=count), done if number == 0 else nothing
+            for row, proposed in enumerate(each._pipeline.hypotheses(texts, several, report)):
                 found[row] += proposed
         return found
 
