@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from qkv.api.cleaning import Cleaned, clean
     from qkv.api.conversion import ExportReport, export, import_model
+    from qkv.api.distillation import distill
     from qkv.api.evaluation import evaluate
     from qkv.api.exploring import Exploration, explore
     from qkv.api.information import ModelInfo, info
@@ -119,6 +120,7 @@ __all__ = [
     "ValidationEvent",
     "__version__",
     "clean",
+    "distill",
     "evaluate",
     "explore",
     "export",
@@ -190,6 +192,7 @@ WHERE = {
     "Translator": "qkv.families.translator.product",
     "ValidationEvent": "qkv.training.callbacks",
     "clean": "qkv.api.cleaning",
+    "distill": "qkv.api.distillation",
     "evaluate": "qkv.api.evaluation",
     "explore": "qkv.api.exploring",
     "export": "qkv.api.conversion",

@@ -20,6 +20,7 @@ import pytest
 import torch
 from commands import save_untrained
 from digits import digit_lines
+from distillation_runs import train_models
 from hypothesis import HealthCheck, settings
 
 import qkv
@@ -127,3 +128,11 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "empty.xx").write_text("")
     (tmp_path / "latin1.xx").write_bytes("Größe\n".encode("latin1"))
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def distillation_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the translators one, two (the same vocabulary), other (another one) and reverse, and pairs.tsv."""
+    folder = tmp_path_factory.mktemp("distillation")
+    train_models(folder)
+    return folder

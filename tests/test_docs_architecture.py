@@ -12,7 +12,8 @@ PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 SOURCES = re.compile(r"(?<![\w/.-])[\w./-]*\w\.(?:py|h|cpp|md)\b|(?<![\w/.-])(?:[\w-]+/)+(?![\w*])")
 WRITTEN = {"README.md"}  # also a file of every bundle
 GONE = {"pipeline/"}
-PLACES = ("", "qkv", "docs", "tests", "qkv/families/translator", "qkv/families/translator/guarantees")
+TRANSLATOR = "qkv/families/translator"
+PLACES = ("", "qkv", "docs", "tests", TRANSLATOR, f"{TRANSLATOR}/guarantees", f"{TRANSLATOR}/distillation")
 
 
 def tree_paths() -> list[str]:

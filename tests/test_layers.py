@@ -59,10 +59,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__init__", "html", "data", "checkpoint", "evaluation", "runtime", "pictures", "progress", "families",
         "family.options", "family.settings", "family.product", "family.task",
     },
+    "family.distillation": ALWAYS
+    | {
+        "data", "corpus", "checkpoint", "evaluation", "runtime", "training", "families",
+        "family.inputs", "family.options", "family.product", "family.settings",
+    },
     "api": ALWAYS
     | {
         "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "explorer", "progress",
-        "training", "families", "families.family", "family.evaluation", "family.product",
+        "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
+        "family.settings",
     },
     "hub": ALWAYS | {"core", "core.config", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS
@@ -86,8 +92,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "family.commands": ALWAYS
     | {
-        "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "cli", "families",
-        "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
+        "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "api", "cli", "families",
+        "family.distillation", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {
         "errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "family.options", "api", "training",
@@ -111,6 +117,7 @@ ROLES = {
     "guarantees": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
+    "forced": "product", "distillation": "distillation",
     "commands": "commands",
     "__init__": "record",
 }  # fmt: skip

@@ -35,6 +35,7 @@ ALLOWED = {
     "families/translator/options.py": ("--beam",),
     "families/translator/evaluation_options.py": ("--beam",),
     "training/command.py": ("--out",),
+    "api/distillation.py": ("--out",),
     # A model card shows a command to try.
     "families/dalle/codebook_task.py": ("qkv train dalle --codebook .",),
     "families/gpt/task.py": ("qkv generate . -o music.mid --max-new-tokens 1024",),

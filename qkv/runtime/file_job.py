@@ -1,4 +1,4 @@
-"""Translate a file into another in parts, each of which is safe on disk before the next."""
+"""Turn a file into another, line by line, in parts that are each safe on disk before the next."""
 
 import hashlib
 import os
@@ -39,8 +39,17 @@ class Progress:
 class FileJob:
     """While a job runs, OUTPUT.part holds the lines so far and OUTPUT.job the progress."""
 
-    def __init__(self, source: Path, output: Path, identity: dict[str, Any], *, overwrite: bool = False):
-        self.source, self.output, self.overwrite = source, output, overwrite
+    def __init__(
+        self,
+        source: Path,
+        output: Path,
+        identity: dict[str, Any],
+        *,
+        overwrite: bool = False,
+        what: str = "translating",
+    ):
+        """`identity` is all that the output depends on apart from the source. `what` names the work for the user."""
+        self.source, self.output, self.overwrite, self.what = source, output, overwrite, what
         if not source.is_file():
             raise DataError(
                 f"{source} is a folder: give a file." if source.is_dir() else f"there is no file {source}."
@@ -82,7 +91,7 @@ class FileJob:
             from qkv.progress.terminal import say
 
             say(f"resuming {self.output}: {done:,} of {self.lines:,} lines are done")
-        shown = count_progress("translating", self.lines, before=done, lines=True)
+        shown = count_progress(self.what, self.lines, before=done, lines=True)
         counted: AbstractContextManager[Done] = shown if progress else nullcontext(silent)
         with open(self.part, "ab") as file, counted as count:
             os.truncate(self.part, size)

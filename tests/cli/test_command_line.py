@@ -84,6 +84,12 @@ OPTIONS = {
     "info": "--json",
     "completion": "",
 }
+# A student is trained as any translator is. The same command resumes it.
+STUDENT = [each for each in OPTIONS["train translator"].split() if each not in ("--resume", "--tensorboard")]
+OPTIONS["distill"] = f"""
+    --text --target-text --test-source --test-target --test-pairs --reverse --num-hypotheses --closeness --teacher-beam-size
+    --teacher-length-penalty --compute-type --threads --back-translation-tag --max-ratio --max-copied --min-confidence
+    --reverse-drop --no-duplicates --repeat-pairs --work {" ".join(STUDENT)}"""
 MORE_OPTIONS = {
     "train translator --fine-tune": RUN
     + """

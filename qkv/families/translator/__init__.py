@@ -10,7 +10,7 @@ FAMILY = Family(
         BundleKind(
             name="translator",
             product=f"{HERE}.product:Translator",
-            commands=("translate", "evaluate", "train translator --fine-tune"),
+            commands=("translate", "evaluate", "train translator --fine-tune", "distill"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluator=f"{HERE}.evaluation:EVALUATOR",
             trace=f"{HERE}.trace:trace_translator",
@@ -35,6 +35,11 @@ FAMILY = Family(
             name="translate",
             summary="translate text, a file, or lines from standard input",
             run=f"{HERE}.commands.translate:main",
+        ),
+        Command(
+            name="distill",
+            summary="train a smaller, faster translator on the translations of others",
+            run=f"{HERE}.commands.distill:main",
         ),
     ),
     hub=(

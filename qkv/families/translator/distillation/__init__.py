@@ -1,0 +1,1 @@
+"""Distillation: teachers translate text, and a smaller student learns from their translations."""
