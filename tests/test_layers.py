@@ -61,7 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "family.distillation": ALWAYS
     | {
-        "data", "corpus", "checkpoint", "evaluation", "runtime", "training", "families",
+        "text", "data", "corpus", "checkpoint", "evaluation", "runtime", "training", "families",
         "family.inputs", "family.options", "family.product", "family.settings",
     },
     "api": ALWAYS

@@ -16,13 +16,13 @@ from qkv.api.resuming import resumed_command, run_file, stored_command
 from qkv.api.starting import kept_random_state, model_input, trainables_of
 from qkv.checkpoint.files import make_folders, read_json, read_sealed, seal, write_json
 from qkv.environment import require_torch, under_torchrun
-from qkv.errors import InputTypeError, QkvError
+from qkv.errors import InputTypeError, ModelError, QkvError
 from qkv.families.translator.distillation.options import DistillInputs, DistillOptions, check_inputs
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.flags import Flag, OptionMessageError, Positional
 from qkv.signatures import options_of, replace_at, replace_options, with_options
 from qkv.training.command import Command, Given, command_type, nominal_command
-from qkv.training.python_data import GivenData, Values, written
+from qkv.training.python_data import GivenData, Values, write_data
 
 if TYPE_CHECKING:
     from qkv.evaluation.display import Display
@@ -116,7 +116,7 @@ def distill(
     show = Show(progress=progress, callbacks=callbacks)
     with (
         kept_random_state(),
-        written(data, command.output, resumes=run_file(command.output).is_file()) as values,
+        write_data(data, command.output, resumes=run_file(command.output).is_file()) as values,
     ):
         command = replace(command, teachers=values.pop("teachers", command.teachers))
         if "reverse" in values:
@@ -180,6 +180,7 @@ def run_distill(command: DistillCommand, given: Given, display: Display, show: S
     plan = out / "training" / PLAN
     with claim_output(out, resume=plan.is_file()), say_how_to_resume(display, plan):
         distillation = open_distillation(command, display, show.progress)
+        student_settings(command, given, distillation)  # mistakes show now, not after the translation
         train_key = distillation.training_data.key
         check_same_data(out, train_key, command)
         make_folders(distillation.folder)
@@ -257,7 +258,7 @@ def check_same_data(out: Path, key: str, command: DistillCommand) -> None:
 
 def comparable_options(command: DistillCommand) -> dict[str, Any]:
     """Options that the training data depend on, as JSON. Paths are not compared: files may move."""
-    hidden = ("work", "threads")
+    hidden = ("work", "threads", "word_level")  # word_level is a setting of the training, which compares it
     options = {name: value for name, value in asdict(command.options).items() if name not in hidden}
     settings = command.settings
     return {
@@ -305,15 +306,36 @@ def student_job(command: DistillCommand, given: Given, distillation: Distillatio
         source_language=source,
         target_language=target,
     )
+    settings, given = student_settings(command, given, distillation)
     new: Command = command_type(trainable)(
-        inputs=inputs, output=out, recipe=command.recipe, settings=command.settings
+        inputs=inputs, output=out, recipe=command.recipe, settings=settings
     )
     if not run_file(out).is_file():
         return Job(trainable=trainable, command=new, given=given)
     before = stored_command(trainable, out)
-    chosen = {path: value_at(command.settings, path) for path in given}
+    chosen = {path: value_at(settings, path) for path in given}
     again = replace(new, settings=replace_at(before.settings, chosen) if chosen else before.settings)
     return Job(trainable=trainable, command=resumed_command(before, again))
+
+
+def student_settings(
+    command: DistillCommand, given: Given, distillation: Distillation
+) -> tuple[TranslatorSettings, Given]:
+    """The settings of the student; for word-level distillation, with its teachers."""
+    if command.settings.distillation.teachers:
+        raise OptionMessageError(
+            "give the teachers first, and {word_level} to learn their probabilities too."
+        )
+    if not command.options.word_level:
+        return command.settings, given
+    if len(distillation.teachers.ensembles) > 1:
+        raise ModelError(
+            "the teachers have different vocabularies, so a student cannot learn their probabilities of tokens. Distill "
+            "without word-level distillation: the student then learns from their translations, with its own vocabulary."
+        )
+    path = ("distillation", "teachers")
+    teachers = tuple(str(each.absolute()) for each in command.teachers)
+    return replace_at(command.settings, {path: teachers}), given | {path}
 
 
 # The report --------------------------------------------------------------------------------------------------

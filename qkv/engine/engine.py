@@ -106,7 +106,8 @@ class Engine:
         alone = (
             sentences == plain.width == plain.best == 1
             and not self.others
-            and plain.look is plain.shortlist is None
+            and plain.look is None
+            and plain.shortlist is None
         )
         return alone and self.drafter is not None and longest <= self.drafter.config.max_length
 

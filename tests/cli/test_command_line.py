@@ -89,7 +89,7 @@ STUDENT = [each for each in OPTIONS["train translator"].split() if each not in (
 OPTIONS["distill"] = f"""
     --text --target-text --test-source --test-target --test-pairs --reverse --num-hypotheses --closeness --teacher-beam-size
     --teacher-length-penalty --compute-type --threads --back-translation-tag --max-ratio --max-copied --min-confidence
-    --reverse-drop --no-duplicates --repeat-pairs --work {" ".join(STUDENT)}"""
+    --reverse-drop --no-duplicates --repeat-pairs --work --word-level {" ".join(STUDENT)}"""
 MORE_OPTIONS = {
     "train translator --fine-tune": RUN
     + """

@@ -17,7 +17,7 @@ from forked import SERVER
 from qkv.cli import DISK
 
 KILLED = -signal.SIGKILL
-EQUAL = ("model.safetensors", "tokenizer.json", "config.json")
+EQUAL = ("model.safetensors", "tokenizer.json", "config.json", "shortlist.safetensors")
 ARGUMENTS = [
     "one", "two", "--text", "text.txt", "--pairs", "few.tsv", "--valid-pairs", "valid.tsv", "--reverse", "reverse",
     "--target-text", "target.txt", "--num-hypotheses", "3", "--work", "work", "--output", "student", "--quiet",

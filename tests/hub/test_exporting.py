@@ -77,7 +77,7 @@ def test_what_no_class_can_hold_is_rejected_by_name_and_nothing_is_written(tmp_p
 
 def test_a_recurrent_decoder_is_rejected_by_name_and_nothing_is_written(tmp_path: Path) -> None:
     model = saved(tmp_path / "model", "post", "interleaved", decoder_cell="ssru")
-    with pytest.raises(QkvError, match="no translator in transformers has an SSRU decoder"):
+    with pytest.raises(ModelError, match="no translator in transformers has an SSRU decoder"):
         export_to_transformers(model, tmp_path / "out")
     assert [each.name for each in tmp_path.iterdir()] == ["model"]
 

@@ -15,7 +15,7 @@ from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
 from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Without
-from qkv.errors import DataError
+from qkv.errors import DataError, ModelError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.hub_defaults import defaults_of
 from qkv.families.translator.hub_tokenizer import read_tokenizer, tokenizer_files
@@ -298,7 +298,7 @@ def with_encoder(product: Translator) -> TranslatorModel:
             "only translators with a Transformer encoder and decoder can be exported to transformers; this is another architecture."
         )
     if product.model.config.decoder_cell != "attention":
-        raise DataError(
+        raise ModelError(
             "no translator in transformers has an SSRU decoder: this model cannot be exported. Train one with decoder cell attention."
         )
     return product.model

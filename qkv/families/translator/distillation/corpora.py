@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qkv.corpus.codes import two_letters
 from qkv.corpus.held_out import HeldOut
 from qkv.corpus.output import new_records
 from qkv.corpus.records import record
 from qkv.data.cleaning import clean, hold_out
+from qkv.data.language_codes import two_letters
 from qkv.data.parallel import ParallelText, read_pairs, read_two
 from qkv.errors import DataError
 from qkv.families.translator.defaults import Languages

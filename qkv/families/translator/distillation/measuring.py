@@ -11,11 +11,12 @@ from typing import Any
 from qkv.checkpoint.bundle import MODEL_FILE
 from qkv.checkpoint.files import HASH
 from qkv.checkpoint.header import read_header
-from qkv.data.parallel import ParallelText
+from qkv.data.parallel import ParallelText, read_pairs
 from qkv.evaluation.scores import Scorer
 from qkv.evaluation.significance import difference_interval
 from qkv.families.loading import load
 from qkv.families.translator.distillation.data import Distillation
+from qkv.families.translator.distillation.shortlisting import add_shortlist
 from qkv.families.translator.distillation.teachers import Teachers, megabytes
 from qkv.families.translator.distillation.translating import TranslatedLine
 from qkv.families.translator.lines import without_line_breaks
@@ -81,8 +82,12 @@ def measure_speed(
 def measure_student(distillation: Distillation, out: Path) -> dict[str, Any]:
     """Scores are those of the trained weights, in float32, as everywhere in reports. Speeds are those of daily use."""
     teachers, settings = distillation.teachers, distillation.settings
-    exact: Translator = load(out, EXACT)
     scorer = Scorer.make(**asdict(settings.scoring))
+    distillation.display.say("fitting the vocabulary shortlist")
+    shortlist = add_shortlist(
+        out, distillation.training_data.file, read_pairs(distillation.valid_file()), scorer
+    )
+    exact: Translator = load(out, EXACT)
     sets, sources = {}, []
     for name, path, part in distillation.held_out_sets():
         theirs = read_translations(distillation.teacher_translations(name, path))
@@ -100,6 +105,7 @@ def measure_student(distillation: Distillation, out: Path) -> dict[str, Any]:
     return {
         "teachers": [member.facts() for member in teachers.members],
         "reverse": None if distillation.reverse is None else distillation.reverse.members[0].facts(),
+        "shortlist": shortlist,
         "size": {"parameters": student._network.parameters, "megabytes": megabytes(out)},
         "speed": measure_speed(student, teachers, options, sources, threads),
         "sets": sets,

@@ -99,6 +99,9 @@ class DistillOptions:
     """Drop translations that repeat an earlier pair, apart from case, punctuation and white space."""
     repeat_pairs: int = 1
     """How often the student sees each true pair for each time it sees a translation; 0 leaves them out."""
+    word_level: bool = False
+    """Also learn the teachers' probabilities of every token, besides their translations. The student then has the
+    vocabulary of the teachers, which must be the same for all of them."""
     work: OptionalFolder = None
     """Folder for translations and other intermediate results, which several students can share. By default inside the
     output folder."""

@@ -21,6 +21,11 @@ def summary_lines(report: Mapping[str, Any]) -> Iterator[str]:
         f"speed: {own:,.0f} words per second, teachers {theirs:,.0f} ({own / max(theirs, 1e-9):.1f} times as fast; measured on "
         f"this machine, {speed['sentences']:,} sentences, threads: {speed['threads']})"
     )
+    shortlist = report["shortlist"]
+    yield (
+        f"vocabulary shortlist: {shortlist['mean_size']:,.0f} tokens per sentence, {shortlist['bleu_lost']:.2f} BLEU lost"
+        f"{'' if shortlist['kept'] else ', which is too much: not used'}"
+    )
     for name, part in report["sets"].items():
         scores = ", ".join(
             f"{label} {part['student'][key]['value']:.1f} against {part['teachers'][key]['value']:.1f} of the teachers "

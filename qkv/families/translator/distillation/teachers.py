@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qkv.corpus.codes import two_letters
+from qkv.data.language_codes import two_letters
 from qkv.errors import ModelError
 from qkv.families.loading import load_for
 from qkv.families.translator.defaults import Languages

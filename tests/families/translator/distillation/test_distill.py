@@ -63,6 +63,7 @@ def test_a_student_is_made_from_text_pairs_and_target_text(capsys: pytest.Captur
         assert part["difference"][key]["value"] == pytest.approx(lost)
         interval = part["difference"][key]["interval"]
         assert interval["low"] <= interval["mean"] <= interval["high"]
+    assert report["shortlist"]["kept"] == Path("student/shortlist.safetensors").is_file()
     card = Path("student/README.md").read_text()
     assert "| two | " in card
     assert "95 % interval" in capsys.readouterr().err
@@ -127,6 +128,25 @@ def test_teachers_with_different_vocabularies_agree_on_a_translation(
     )
     assert "2 different vocabularies" in capsys.readouterr().err
     assert report_of()["sets"]["valid"]["teachers"]["chrf"]["value"] > 60
+
+
+@pytest.mark.usefixtures("data")
+def test_word_level_distillation_takes_the_vocabulary_of_the_teachers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = ["--text", "text.txt", "--valid-pairs", "valid.tsv", "--max-copied", "1", "--word-level"]
+    without = [each for each in STUDENT if each not in ("--vocab-size", "270")]
+    assert code_of("distill", "--output", "student", *without, "one", "two", *own) == 0
+    tokenizers = [Path(name, "tokenizer.json").read_bytes() for name in ("student", "one")]
+    assert tokenizers[0] == tokenizers[1]
+    stored = json.loads(Path("student/training/run.json").read_text())["settings"]["distillation"]["teachers"]
+    assert [Path(each).name for each in stored] == ["one", "two"]
+    assert (
+        code_of("distill", "--output", "student", *without, "one", "two", *own) == 0
+    )  # resumes, and is complete
+    code = code_of("distill", "--output", "other-student", *without, "one", "other", *own)
+    assert "different vocabularies" in capsys.readouterr().err
+    assert code == DATA
 
 
 @pytest.mark.usefixtures("data")
