@@ -84,7 +84,7 @@ class Translator(Model):
     @property
     def _pipeline(self) -> Pipeline:
         runners = [self._runner, *(each._runner for each in self._others)]
-        return Pipeline(runners, self.tokenizer, self._defaults, self._open_drafter)
+        return Pipeline(runners, self.tokenizer, self._defaults, open_drafter=self._open_drafter)
 
     def _summary(self) -> str:
         languages = self._defaults.languages

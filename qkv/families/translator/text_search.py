@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -43,7 +43,7 @@ class TextSearch:
     scores_words: bool = (
         True  # False if nobody reads the scores of single words, which take longer than all the rest
     )
-    open_drafter: OpenDrafter = no_drafter
+    open_drafter: OpenDrafter = field(default=no_drafter, kw_only=True)
 
     # Requests --------------------------------------------------------------------------------------------
 
