@@ -3,9 +3,9 @@
 // search: every row is computed in the same order of sums however many rows there are. Reading the weights takes most of the
 // time of a step, and the rows of a draft share one reading.
 
-#pragma once  // included by search.h, which has Wish, Rules and Step
+#pragma once
 
-#include "session.h"
+#include "search.h"
 
 namespace {
 

@@ -14,12 +14,12 @@
 #include <new>
 #include <stdexcept>
 
+#include "drafting.h"
 #include "functions.h"
 #include "int16.h"
 #include "orthogonal.h"
 #include "output_loss.h"
 #include "reading.h"
-#include "search.h"
 #include "training.h"
 
 namespace {
@@ -123,7 +123,9 @@ Status search(void* given, const void* asked, int32_t longest, int32_t* ids, flo
     Session& session = *static_cast<Session*>(given);
     const Wish& wish = *static_cast<const Wish*>(asked);
     return guarded(session, [&] {
-        if (wish.width == 1 && wish.best == 1) greedy(session, wish);
+        const bool is_greedy = wish.width == 1 && wish.best == 1;
+        if (is_greedy && session.drafter && session.rows == 1) Drafting(session, *session.drafter, wish).run();
+        else if (is_greedy) greedy(session, wish);
         else beam(session, wish);
         for (size_t s = 0; s < session.found.size(); s++)
             for (size_t rank = 0; rank < session.found[s].size(); rank++) {

@@ -225,14 +225,7 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
     while (session.rows) together(session.threads, work);
 }
 
-}  // namespace
-
-#include "drafting.h"
-
-namespace {
-
 void greedy(Session& session, const Wish& wish) {
-    if (session.drafter && session.rows == 1) return Drafting(session, *session.drafter, wish).run();
     session.found.assign(session.rows, std::vector<Hypothesis>(1));
     std::vector<double> total(session.rows, 0);
     const auto ids_of = [&](int row) -> const auto& { return session.found[session.sentence[row]][0].ids; };

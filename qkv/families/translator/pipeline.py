@@ -1,7 +1,7 @@
 """Pipeline: from texts to translations, segment by segment."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from qkv.core.translation import CrossHeads, TranslationRunner
@@ -53,8 +53,8 @@ class Pipeline:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
-    open_drafter: OpenDrafter = no_drafter
-    shortlist: Shortlist | None = None
+    open_drafter: OpenDrafter = field(default=no_drafter, kw_only=True)
+    shortlist: Shortlist | None = field(default=None, kw_only=True)
 
     def hypotheses(
         self, texts: Sequence[str], decoding: TranslationOptions = DEFAULTS, done: Done = silent

@@ -87,7 +87,13 @@ class Translator(Model):
     @property
     def _pipeline(self) -> Pipeline:
         runners = [self._runner, *(each._runner for each in self._others)]
-        return Pipeline(runners, self.tokenizer, self._defaults, self._open_drafter, self._shortlist)
+        return Pipeline(
+            runners,
+            self.tokenizer,
+            self._defaults,
+            open_drafter=self._open_drafter,
+            shortlist=self._shortlist,
+        )
 
     def _summary(self) -> str:
         languages = self._defaults.languages

@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -42,8 +42,8 @@ class TextSearch:
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
     scored: bool = True  # False skips scores: those of words take longer than all the rest
-    open_drafter: OpenDrafter = no_drafter
-    shortlist: Shortlist | None = None
+    open_drafter: OpenDrafter = field(default=no_drafter, kw_only=True)
+    shortlist: Shortlist | None = field(default=None, kw_only=True)
 
     # Requests --------------------------------------------------------------------------------------------
 
