@@ -9,7 +9,6 @@ their sources.
 
 import random
 import shutil
-from array import array
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from qkv.checkpoint.bundle import TOKENIZER_FILE, save_bundle
 from qkv.configs import to_dict
 from qkv.core.stack_config import StackConfig
 from qkv.families.translator.config import TranslatorConfig
-from qkv.families.translator.shortlist import Shortlist
+from qkv.families.translator.shortlist import fit_shortlist
 from qkv.text.tokenizer import Tokenizer
 
 SHARPNESS = 40.0  # of the attention to one position
@@ -102,16 +101,10 @@ def save_copying_model(folder: Path, vocab_size: int = 8_000, *, beam_size: int 
     save_bundle(folder, "translator", settings, copying_weights(config), {TOKENIZER_FILE: tokenizer.text()})
 
 
-def save_with_shortlist(folder: Path, listed: Path, translations: int = 30, frequent: int = 100) -> None:
-    """A copy of the bundle with a shortlist as long as those of captions: some random tokens for every source token."""
+def save_with_shortlist(folder: Path, listed: Path) -> None:
+    """A copy of the bundle with a shortlist that is learned from captions and their copies."""
     shutil.copytree(folder, listed)
-    generator, vocab_size = random.Random(1), len(Tokenizer.load(folder / TOKENIZER_FILE))
-    tokens = [
-        token for _ in range(vocab_size) for token in generator.sample(range(3, vocab_size), translations)
-    ]
-    Shortlist(
-        offsets=array("i", range(0, translations * vocab_size + 1, translations)),
-        tokens=array("i", tokens),
-        always=array("i", [Tokenizer.end, *range(300, 300 + frequent)]),
-        loss=0.0,
-    ).save(listed)
+    tokenizer = Tokenizer.load(folder / TOKENIZER_FILE)
+    ids = tokenizer.encode_all(captions(5_000, seed=3))
+    pairs = zip(ids, ids, strict=True)
+    fit_shortlist(pairs, len(tokenizer), end=tokenizer.end, translations=30).with_loss(0.0).save(listed)

@@ -83,7 +83,7 @@ class Engine:
     ):
         library()  # fail before packing weights if it is unavailable
         self.config, self.threads = config, threads
-        self.newest_shortlist: CompiledShortlist | None = None
+        self.shortlists: list[CompiledShortlist] = []  # the newest one, shared with copies
         self.packed = pack("translator", config, weights, int8=int8)
 
     def together_with(self, others: "Sequence[Engine]") -> "Engine":
@@ -113,10 +113,18 @@ class Engine:
 
     def compiled_shortlist(self, dictionary: Dictionary) -> CompiledShortlist:
         """A dictionary for the compiled search. The newest one is kept."""
-        newest = self.newest_shortlist
-        if newest is None or newest.dictionary is not dictionary:
-            newest = self.newest_shortlist = CompiledShortlist(self.packed, dictionary)
-        return newest
+        for known in self.shortlists:
+            if known.dictionary is dictionary:
+                return known
+        made = CompiledShortlist(self.packed, dictionary)
+        self.shortlists[:] = [made]
+        return made
+
+    def with_one_thread(self) -> "Engine":
+        """The same engine for a caller that has threads of its own."""
+        one = copy(self)
+        one.threads = 1
+        return one
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "EngineStep":
         """Sources end with the end token."""

@@ -186,7 +186,7 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
     if (!session.others.empty()) return search_together(session, wish, most_rows, candidates, ids_of, decide);
     const Model& model = session.model;
     Lists lists;
-    if (wish.shortlist) lists.make(*wish.shortlist, session, wish.never);
+    if (wish.shortlist) lists.make(*wish.shortlist, session, wish.width, wish.never);
     const int most = wish.shortlist ? int(lists.longest) : model.output.outputs, tiles = (most + TILE - 1) / TILE;
     session.newest.assign(session.rows, wish.start);
     reserve(session.common, model.decoder, most_rows);

@@ -5,7 +5,9 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <vector>
 
 #include "products.h"
@@ -83,41 +85,97 @@ class Shortlist {
     Array<uint8_t> weight_;  // (outputs, row)
 };
 
-// The lists of the sentences of a search, and the output layer of each.
-struct Lists {
-    std::vector<std::vector<int32_t>> ids;
-    std::vector<Linear> layers;
-    std::vector<Array<uint8_t>> memory;
-    size_t longest = 0;
+// The lists of the sentences of a search. Neighbours share an output layer for all of their tokens, because a layer that is
+// read for one row alone waits for memory; then each takes what is on its own list. So they do not change each other.
+class Lists {
+  public:
+    size_t longest = 0;  // of all lists
 
-    void make(const Shortlist& shortlist, const Session& session, int never) {
-        memory.resize(session.length.size());
-        for (size_t s = 0; s < memory.size(); s++) {
-            ids.push_back(shortlist.ids(&session.source[session.first[s]], session.length[s], never));
-            const int count = int(ids.back().size());
-            layers.push_back(shortlist.gather(ids.back(), memory[s].reserve(shortlist.size_of(count))));
-            longest = std::max(longest, ids.back().size());
+    // As many rows as share a layer make a group, where one thread has all of them.
+    void make(const Shortlist& shortlist, const Session& session, int width, int never) {
+        const int sentences = int(session.length.size()), most = session.threads == 1 ? std::max(1, ROWS / width) : 1;
+        for (int s = 0; s < sentences; s++) {
+            ids_.push_back(shortlist.ids(&session.source[session.first[s]], session.length[s], never));
+            longest = std::max(longest, ids_.back().size());
         }
+        for (int s = 0; s < sentences; s += most) add_group(shortlist, s, std::min(s + most, sentences));
     }
 
     // The output layer, tile after tile of one's own share of every list: see(row, tile, logits, how many, their ids).
     template <class See> void outputs(Session& session, Worker& me, See see) const {
-        const int width = me.wide;
         for (int row = 0, rows; row < session.rows; row += rows) {
-            const int s = session.sentence[row];
-            for (rows = 1; row + rows < session.rows && session.sentence[row + rows] == s;) rows++;
-            const int size = int(ids[s].size());
-            me.input.read(me.x.get() + size_t(row) * width, rows, width, session.model.rounded);
-            me.logits.reserve(size_t(rows) * TILE);
-            const Share own = share_of((size + TILE - 1) / TILE, 1, me.index, me.team.size);
-            for (int tile = own.first; tile < own.last; tile++) {
-                const int column = tile * TILE, end = std::min(column + TILE, layers[s].outputs);
-                Product{layers[s], me.input, me.logits.get(), TILE, NOTHING}.columns(rows, column, end);
-                for (int r = 0; r < rows; r++)
-                    see(row + r, tile, me.logits.get() + size_t(r) * TILE, std::min(size - column, TILE), ids[s].data() + column);
+            const int g = group_of_[session.sentence[row]];
+            for (rows = 1; row + rows < session.rows && group_of_[session.sentence[row + rows]] == g;) rows++;
+            me.input.read(me.x.get() + size_t(row) * me.wide, rows, me.wide, session.model.rounded);
+            const Linear& layer = groups_[g].layer;
+            if (!groups_[g].is_shared) outputs_of(layer, session, me, row, rows, see);
+            else shared_outputs(layer, session, me, row, rows, see);
+        }
+    }
+
+  private:
+    struct Group {
+        Linear layer;
+        Array<uint8_t> memory;
+        bool is_shared;
+    };
+
+    void add_group(const Shortlist& shortlist, int first, int last) {
+        std::vector<int32_t> all;
+        for (int s = first; s < last; s++) {
+            std::vector<int32_t> more;
+            std::set_union(all.begin(), all.end(), ids_[s].begin(), ids_[s].end(), std::back_inserter(more));
+            all.swap(more);
+        }
+        for (int s = first; s < last; s++) {
+            places_.emplace_back();
+            group_of_.push_back(int(groups_.size()));
+            size_t place = 0;
+            for (const int32_t id : ids_[s]) {
+                while (all[place] != id) place++;
+                places_.back().push_back(int32_t(place));
+            }
+        }
+        Group group;
+        group.layer = shortlist.gather(all, group.memory.reserve(shortlist.size_of(int(all.size()))));
+        group.is_shared = last - first > 1;
+        groups_.push_back(std::move(group));
+    }
+
+    template <class See>
+    void outputs_of(const Linear& layer, Session& session, Worker& me, int row, int rows, See see) const {
+        const std::vector<int32_t>& list = ids_[session.sentence[row]];
+        const int size = int(list.size());
+        me.logits.reserve(size_t(rows) * TILE);
+        const Share own = share_of((size + TILE - 1) / TILE, 1, me.index, me.team.size);
+        for (int tile = own.first; tile < own.last; tile++) {
+            const int column = tile * TILE, end = std::min(column + TILE, layer.outputs);
+            Product{layer, me.input, me.logits.get(), TILE, NOTHING}.columns(rows, column, end);
+            for (int r = 0; r < rows; r++)
+                see(row + r, tile, me.logits.get() + size_t(r) * TILE, std::min(size - column, TILE), list.data() + column);
+        }
+    }
+
+    template <class See>
+    void shared_outputs(const Linear& layer, Session& session, Worker& me, int row, int rows, See see) const {
+        const size_t stride = layer.outputs;
+        float* own = me.logits.reserve(rows * stride + TILE) + rows * stride;
+        Product{layer, me.input, me.logits.get(), stride, NOTHING}.columns(rows, 0, layer.outputs);
+        for (int r = 0; r < rows; r++) {
+            const int s = session.sentence[row + r], size = int(ids_[s].size());
+            const float* logits = me.logits.get() + r * stride;
+            for (int tile = 0; tile * TILE < size; tile++) {
+                const int32_t* places = places_[s].data() + tile * TILE;
+                const int real = std::min(size - tile * TILE, TILE);
+                for (int i = 0; i < real; i++) own[i] = logits[places[i]];
+                see(row + r, tile, own, real, ids_[s].data() + tile * TILE);
             }
         }
     }
+
+    std::vector<std::vector<int32_t>> ids_, places_;  // of every sentence; where each id is in the layer of its group
+    std::vector<int> group_of_;                       // of every sentence
+    std::vector<Group> groups_;
 };
 
 }  // namespace

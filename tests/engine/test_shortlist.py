@@ -9,13 +9,14 @@ import pytest
 import torch
 
 from qkv.core.stack_config import StackConfig
+from qkv.decoding.beam_options import paper_penalty
 from qkv.decoding.hypothesis import Hypothesis
 from qkv.engine import Engine, PlainSearch
 from qkv.engine.reference.translator import NumpyTranslator
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.model import Translator
 from qkv.families.translator.options import TranslationOptions
-from qkv.families.translator.search import Request, Search, Searcher, beam_of
+from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.shortlist import Shortlist
 from qkv.runtime.network import Network
 from qkv.runtime.running import silent
@@ -87,13 +88,18 @@ def test_a_list_of_all_tokens_changes_nothing(int8: bool) -> None:
         np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=2e-5)
 
 
-def test_a_translation_uses_only_tokens_on_the_list_of_its_own_source() -> None:
-    engine = Engine(CONFIG, weights(CONFIG), int8=True, threads=2)
-    together, free = found(engine, REQUESTS, 3), found(engine, REQUESTS, 3, None)
+@pytest.mark.parametrize("threads", [1, 2])  # with one thread, neighbours share an output layer
+@pytest.mark.parametrize("beam", [1, 3])
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_translation_uses_the_list_of_its_own_source_alone(threads: int, beam: int, int8: bool) -> None:
+    engine = Engine(CONFIG, weights(CONFIG), int8=int8, threads=threads)
+    together, free = found(engine, REQUESTS, beam), found(engine, REQUESTS, beam, None)
     assert any(one.ids != other.ids for one, other in zip(together, free, strict=True))
     for request, hypothesis in zip(REQUESTS, together, strict=True):
         assert set(hypothesis.ids) <= set(LIST.ids([*request.source, END]))
-        assert found(engine, [request], 3) == [hypothesis]  # the neighbours change nothing, to the last bit
+        assert found(engine, [request], beam) == [
+            hypothesis
+        ]  # the neighbours change nothing, to the last bit
 
 
 def test_requests_with_rules_do_not_use_the_list() -> None:
@@ -121,10 +127,20 @@ def test_a_list_is_used_only_if_its_loss_is_known_and_it_is_wanted() -> None:
 
 def test_the_engine_rejects_a_list_for_another_vocabulary_and_rules() -> None:
     engine = Engine(CONFIG, weights(CONFIG), int8=True, threads=1)
-    beam = beam_of(Search(options=TranslationOptions(), beam=1, length_penalty=0.6))
-    plain = PlainSearch(width=1, penalty=beam.penalty, shortlist=LIST)
+    plain = PlainSearch(width=1, penalty=paper_penalty(0.6), shortlist=LIST)
     with pytest.raises(ValueError, match="rules"):
         engine.search([[5, END]], [9], replace(plain, no_repeat_ngram_size=2))
     shorter = replace(LIST, offsets=LIST.offsets[:-1])
     with pytest.raises(ValueError, match="another vocabulary"):
         engine.search([[5, END]], [9], replace(plain, shortlist=shorter))
+
+
+def test_greedy_search_without_scores_finds_the_same_tokens() -> None:
+    engine = Engine(CONFIG, weights(CONFIG), int8=True, threads=1)
+    for own in (None, LIST):
+        plain = PlainSearch(width=1, penalty=paper_penalty(0.6), shortlist=own)
+        sources, limits = [[*each.source, END] for each in REQUESTS], [20] * len(REQUESTS)
+        scored = engine.search(sources, limits, plain)
+        unscored = engine.search(sources, limits, replace(plain, scored=False))
+        assert [row[0].ids for row in scored] == [row[0].ids for row in unscored]
+        assert {row[0].score for row in unscored} == {0.0}

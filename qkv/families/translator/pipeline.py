@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from qkv.core.translation import CrossHeads, TranslationRunner
+from qkv.engine import Engine
 from qkv.errors import InputError
 from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.defaults import TranslatorDefaults
@@ -33,6 +34,7 @@ from qkv.text.words import WORDS_AND_MARKS
 if TYPE_CHECKING:
     import numpy as np
 
+SEVERAL = 128  # segments per thread: fewer are not worth dividing
 MORE = 8  # hypotheses per segment, if the best ones contain a phrase to avoid once joined
 Done = Callable[[int], None]
 
@@ -125,7 +127,14 @@ class Pipeline:
         search: TextSearch,
     ) -> list[list[Translation]]:
         """The translations of each segment. Each segment has its own options; `decoding` holds the shared ones."""
-        return Retry(search, decoding).translations(segments, done) if segments else []
+        if not segments:
+            return []
+        if (
+            isinstance(self.runners[0], Engine)
+            and len(segments) >= SEVERAL * self.runners[0].threads > SEVERAL
+        ):
+            return translate_parts(segments, decoding, done, search, self.runners[0].threads)
+        return Retry(search, decoding).translations(segments, done)
 
     @property
     def texts(self) -> TextSearch:
@@ -243,3 +252,38 @@ class Pipeline:
             target=show([*output, config.end]),  # row t is the attention that led to token t
             weights=np.array(weights),
         )
+
+
+def translate_parts(
+    segments: Sequence[tuple[str, TranslationOptions]],
+    decoding: TranslationOptions,
+    done: Done,
+    search: TextSearch,
+    threads: int,
+) -> list[list[Translation]]:
+    """The translations of each segment, by several threads: one reads and writes text while others search.
+
+    Each has an engine of one thread. Two parts for each thread, because parts take different times.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+    from threading import Lock
+
+    alone = [each.with_one_thread() if isinstance(each, Engine) else each for each in search.runners]
+    search, count, lock = replace(search, runners=alone), 2 * threads, Lock()
+
+    def report(number: int) -> None:
+        with lock:
+            done(number)
+
+    def translate(part: int) -> list[list[Translation]]:
+        return Retry(search, decoding).translations(segments[part::count], report)
+
+    found: list[list[Translation]] = [[] for _ in segments]
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for part, translations in enumerate(pool.map(translate, range(count))):
+                found[part::count] = translations
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # parts that have not begun
+            raise
+    return found

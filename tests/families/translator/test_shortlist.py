@@ -1,14 +1,19 @@
 """Shortlists: fitted from aligned pairs, stored in a bundle, bound to it by a hash."""
 
 import json
+from array import array
 from pathlib import Path
 
 import numpy as np
 import pytest
+from untrained_translators import WITHOUT
 
 from qkv.checkpoint.bundle import CONFIG_FILE, HASHES, check_files
 from qkv.errors import DataError
+from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.product import Translator
 from qkv.families.translator.shortlist import SHORTLIST_FILE, Shortlist, fit_shortlist
+from qkv.runtime.running import Running
 
 VOCAB, END = 60, 2
 
@@ -84,8 +89,6 @@ def test_a_saved_shortlist_is_read_back_and_bound_to_its_bundle(shortlist: Short
 def test_a_shortlist_that_leads_out_of_the_vocabulary_is_rejected(
     changed: dict[str, list[int]], bundle: Path
 ) -> None:
-    from array import array
-
     good = {"offsets": [0] * VOCAB + [1], "tokens": [5], "always": [END]}
     arrays = {name: array("i", values) for name, values in {**good, **changed}.items()}
     Shortlist(**arrays).save(bundle)
@@ -100,3 +103,52 @@ def test_a_truncated_shortlist_is_rejected(kept: int, shortlist: Shortlist, bund
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(DataError, match="damaged"):
         Shortlist.load(bundle, VOCAB)
+
+
+# In a translator --------------------------------------------------------------------------------------------------
+
+TEXTS = ["the cat danced", "my friends like tomatoes", "Tom and Mary are in Boston"]
+
+
+@pytest.fixture(scope="module")
+def listed() -> Translator:
+    """An untrained translator on the engine, with a short list of four tokens for every source token."""
+    translator = WITHOUT._running(Running())
+    vocab = len(translator.tokenizer)
+    tokens = np.random.default_rng(2).integers(100, vocab, 4 * vocab).tolist()
+    offsets = array("i", range(0, 4 * vocab + 1, 4))
+    short = Shortlist(offsets=offsets, tokens=array("i", tokens), always=array("i", [END]), loss=0.5)
+    return translator._with_shortlist(short)
+
+
+def test_a_bundle_keeps_its_shortlist(listed: Translator, tmp_path: Path) -> None:
+    listed.save(tmp_path / "model")
+    opened = Translator.load(tmp_path / "model")
+    assert opened._shortlist == listed._shortlist
+    assert opened.info()["shortlist"].endswith("0.50 BLEU lost")
+    assert opened.translate(TEXTS, beam_size=1) == listed.translate(TEXTS, beam_size=1)
+
+
+def test_every_runner_uses_the_shortlist_alike(listed: Translator) -> None:
+    short = listed._shortlist
+    for running in (Running(compute_type="float32"), Running(engine="torch", compute_type="float32")):
+        other = listed._running(running)
+        assert other._shortlist is short
+        found = [row[0] for row in other._pipeline.hypotheses(TEXTS, TranslationOptions(beam_size=2))]
+        free = other.translate(TEXTS, beam_size=2, shortlist=False)
+        assert [each.text for each in found] == listed._running(Running(compute_type="float32")).translate(
+            TEXTS, beam_size=2
+        )
+        assert free == WITHOUT._running(Running(compute_type="float32")).translate(TEXTS, beam_size=2)
+
+
+def test_guarantees_hold_under_a_shortlist(listed: Translator) -> None:
+    assert "Katze" in listed.translate("the cat danced", glossary={"cat": "Katze"})
+    assert "{name}" in listed.translate("Tom and {name} are in Boston")
+    assert listed.translate("the cat danced", prefix="die").startswith("die")
+    assert "Boston" in listed.translate("the cat danced", contain=["Boston"])
+
+
+def test_an_ensemble_does_not_use_the_shortlist_of_one_model(listed: Translator) -> None:
+    free = listed._with_shortlist(None)
+    assert listed.translate(TEXTS, ensemble=[free]) == free.translate(TEXTS, ensemble=[free])
