@@ -60,7 +60,7 @@ OPTIONS = {
         --target-language --alignments --scores --json --min-confidence
         --temperature --top-k --top-p --min-p --patience --coverage-penalty --sample --seed
         --repetition-penalty --no-repeat-ngram-size --prefix --contain --avoid --batch-tokens
-        --withhold --ensemble --draft""",
+        --withhold --ensemble --draft --shortlist""",
     "evaluate": RUNNING
     + """
         --source --reference --pairs --source-language --target-language --merge --against --json
@@ -89,7 +89,7 @@ STUDENT = [each for each in OPTIONS["train translator"].split() if each not in (
 OPTIONS["distill"] = f"""
     --text --target-text --test-source --test-target --test-pairs --reverse --num-hypotheses --closeness --teacher-beam-size
     --teacher-length-penalty --compute-type --threads --back-translation-tag --max-ratio --max-copied --min-confidence
-    --reverse-drop --no-duplicates --repeat-pairs --work --word-level {" ".join(STUDENT)}"""
+    --reverse-drop --duplicates --repeat-pairs --work --word-level {" ".join(STUDENT)}"""
 MORE_OPTIONS = {
     "train translator --fine-tune": RUN
     + """

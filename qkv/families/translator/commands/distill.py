@@ -14,9 +14,9 @@ from qkv.cli.training_options import option_value
 
 COMMON = {
     "text", "pairs", "source", "target", "data", "valid-source", "valid-target", "valid-pairs", "test-source", "test-target",
-    "test-pairs", "target-text", "reverse", "output", "recipe", "work", "num-hypotheses", "back-translation-tag", "max-ratio",
+    "test-pairs", "target-text", "reverse", "output", "recipe", "work", "num-hypotheses", "max-ratio",
     "min-confidence", "reverse-drop", "repeat-pairs", "steps", "minutes", "seed", "width", "encoder-depth", "decoder-depth",
-    "vocab-size", "threads", "word-level", "distillation-weight",
+    "vocab-size", "threads", "word-level",
 }  # fmt: skip
 DESCRIPTION = (
     "Distill teachers into a student that is smaller and faster, for example\n"
