@@ -1,6 +1,6 @@
 """Documents: all segments of a file, translated together with everything else that the server does."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from qkv.documents import Document
@@ -40,9 +40,15 @@ async def language_of(state: State, models: Models, document: Document) -> str:
 
 
 async def translate_document(
-    state: State, models: Models, document: Document, source: str | None, target: str, wish: Wish = PLAIN
+    state: State,
+    models: Models,
+    document: Document,
+    source: str | None,
+    target: str,
+    wish: Wish = PLAIN,
+    done: Callable[[int, int], None] = lambda count, total: None,
 ) -> TranslatedDocument:
-    """Translate a file, segment by segment.
+    """Translate a file, segment by segment. `done` receives how many segments of how many are translated.
 
     Raises:
         ApiError: There is no model for these languages.
@@ -70,6 +76,7 @@ async def translate_document(
             models, [segment.text for segment in part], source, target, replace(own, markup=markup)
         )
         translations += [row[0].text for row in found]
+        done(len(translations), len(segments))
     characters = sum(len(segment.text) for segment in segments)
     state.metrics.translated(source, target, len(segments), characters)
     return TranslatedDocument(document.write(translations), source, characters)

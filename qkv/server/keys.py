@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,12 @@ class Account:
     requests_per_minute: int | None = None
     characters_per_minute: int | None = None
     characters: int | None = None
-    used: int = 0
-    documents: int = 0
+    documents: int | None = None
+    used_characters: int = 0
+    used_documents: int = 0
 
 
-LIMITS = tuple(
-    each.name for each in fields(Account) if each.name not in ("name", "sha256", "used", "documents")
-)
+LIMITS = ("requests_per_minute", "characters_per_minute", "characters", "documents")
 
 
 class Keys:
@@ -57,7 +56,7 @@ class Keys:
             accounts[account.sha256] = account
             old = before.accounts.get(account.sha256) if before else None
             if old is not None:
-                account.used, account.documents = old.used, old.documents
+                account.used_characters, account.used_documents = old.used_characters, old.used_documents
         return cls(accounts)
 
     def find(self, key: str) -> Account | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from qkv.errors import QkvError, check_rules
-from qkv.flags import Flag, OptionalFile, OptionMessageError
+from qkv.flags import Flag, OptionalFile, OptionalFolder, OptionMessageError
 
 UNLIMITED = 10**9
 MOST_HYPOTHESES = 10
@@ -60,6 +60,8 @@ class ServeOptions:
     """Serve /metrics only to requests with this bearer token."""
     files: bool = True
     """Translate files."""
+    glossaries: OptionalFolder = None
+    """Folder where the glossaries of DeepL clients are kept. By default they are lost when the server stops."""
     suggestions: OptionalFile = None
     """Append better translations that users suggest to this file, one JSON object per line."""
     cors: bool = True

@@ -1,6 +1,12 @@
 """All operations of the server, in the order in which they are documented."""
 
-from qkv.server import libretranslate, operating
+from qkv.server import deepl, deepl_documents, deepl_glossaries, libretranslate, operating
 from qkv.server.operations import Operation
 
-OPERATIONS: tuple[Operation, ...] = (*libretranslate.OPERATIONS, *operating.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (
+    *libretranslate.OPERATIONS,
+    *deepl.OPERATIONS,
+    *deepl_documents.OPERATIONS,
+    *deepl_glossaries.OPERATIONS,
+    *operating.OPERATIONS,
+)

@@ -4,13 +4,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from qkv.families.translator.translations import Translation
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.server.cache import Cache
 from qkv.server.detection import Detected, Detector, LanguageDetector, detect
 from qkv.server.errors import ApiError, busy
+from qkv.server.glossaries import GlossaryStore
 from qkv.server.keys import Account, Keys
 from qkv.server.limits import RateLimiter
 from qkv.server.metrics import Metrics
@@ -23,6 +24,7 @@ from qkv.server.translation import TranslationService
 KEEP_FILES = 45 * 60.0  # seconds
 FILES_AT_ONCE = 20  # of the largest size
 PROOF = "one"  # a text that a new model must be able to translate before it is used
+QUOTA = "Quota for this billing period has been exceeded."
 log = logging.getLogger(__name__)
 
 
@@ -31,6 +33,23 @@ class StoredFile:
     name: str
     content: bytes
     media_type: str
+
+
+@dataclass(eq=False)
+class DocumentJob:
+    """A document that is translated in the background."""
+
+    identity: str
+    key: str
+    name: str
+    owner: str
+    media_type: str
+    status: Literal["queued", "translating", "done", "error"] = "queued"
+    progress: float = 0.0
+    seconds_remaining: float = 0.0
+    billed_characters: int = 0
+    content: bytes = b""
+    error_message: str = ""
 
 
 class State:
@@ -53,7 +72,10 @@ class State:
         self.service = TranslationService(self.scheduler, self.cache)
         self.detector: Detector = detector or LanguageDetector()
         self.limiter, self.metrics = RateLimiter(), Metrics()
+        self.glossaries = GlossaryStore(options.glossaries)
+        self.jobs: TimedStore[DocumentJob] = TimedStore(KEEP_FILES, FILES_AT_ONCE * options.max_file)
         self.files: TimedStore[StoredFile] = TimedStore(KEEP_FILES, FILES_AT_ONCE * options.max_file)
+        self.characters = 0  # of all clients
         self.background: set[asyncio.Task[Any]] = set()
 
     # Models --------------------------------------------------------------------------------------------------
@@ -89,12 +111,8 @@ class State:
             ApiError: 429 with the time to wait, or 456 if the key has used all its characters.
         """
         options = self.options
-        if (
-            account is not None
-            and account.characters is not None
-            and account.used + characters > account.characters
-        ):
-            raise ApiError(456, "Quota for this billing period has been exceeded.")
+        if account is not None and exceeds(account.used_characters + characters, account.characters):
+            raise ApiError(456, QUOTA)
         name = f"key {account.name}" if account else f"address {client}"
         per_minute = account.requests_per_minute if account else None
         per_minute = per_minute or options.requests_per_minute
@@ -107,7 +125,8 @@ class State:
             error = busy(wait)
             raise ApiError(429, f"Slowdown: {per_minute} per 1 minute", headers=error.headers)
         if account is not None:
-            account.used += characters
+            account.used_characters += characters
+        self.characters += characters
 
     async def detect(self, texts: Sequence[str], languages: Sequence[str]) -> list[Detected]:
         """The language of each text, among these."""
@@ -120,6 +139,10 @@ class State:
     def close(self) -> None:
         self.stopping = True
         self.scheduler.close()
+
+
+def exceeds(count: int, limit: int | None) -> bool:
+    return limit is not None and count > limit
 
 
 def leg_options(target_language: str | None) -> Any:
