@@ -28,6 +28,8 @@ def style_of(path: str) -> Style:
     """How errors are written for a path that may not exist."""
     if path.startswith(("/v2", "/v3")):
         return "deepl"
+    if path.startswith("/v1/translate"):
+        return "deepl"
     if path.startswith("/v1"):
         return "openai"
     return "tei" if path.startswith("/embed") else "libretranslate"

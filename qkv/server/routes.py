@@ -1,6 +1,6 @@
 """All operations of the server, in the order in which they are documented."""
 
-from qkv.server import deepl, deepl_documents, deepl_glossaries, libretranslate, operating
+from qkv.server import deepl, deepl_documents, deepl_glossaries, embedding, libretranslate, openai, operating
 from qkv.server.operations import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -8,5 +8,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *deepl.OPERATIONS,
     *deepl_documents.OPERATIONS,
     *deepl_glossaries.OPERATIONS,
+    *openai.OPERATIONS,
+    *embedding.OPERATIONS,
     *operating.OPERATIONS,
 )

@@ -11,6 +11,7 @@ from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.server.cache import Cache
 from qkv.server.detection import Detected, Detector, LanguageDetector, detect
 from qkv.server.errors import ApiError, busy
+from qkv.server.generating import Generators
 from qkv.server.glossaries import GlossaryStore
 from qkv.server.keys import Account, Keys
 from qkv.server.limits import RateLimiter
@@ -71,6 +72,7 @@ class State:
         self.cache: Cache[tuple[Translation, ...]] = Cache(options.cache)
         self.service = TranslationService(self.scheduler, self.cache)
         self.detector: Detector = detector or LanguageDetector()
+        self.generators = Generators()
         self.limiter, self.metrics = RateLimiter(), Metrics()
         self.glossaries = GlossaryStore(options.glossaries)
         self.jobs: TimedStore[DocumentJob] = TimedStore(KEEP_FILES, FILES_AT_ONCE * options.max_file)
@@ -138,6 +140,7 @@ class State:
 
     def close(self) -> None:
         self.stopping = True
+        self.generators.close()
         self.scheduler.close()
 
 
