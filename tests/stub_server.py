@@ -198,4 +198,4 @@ async def collected(app: ASGIApp, scope: Scope) -> list[Message]:
 
 if __name__ == "__main__":
     found = suite_app(ServeOptions(log_format="none", max_characters=200_000, max_file=50_000_000))
-    uvicorn.run(found, port=int(sys.argv[1]), log_level="warning")
+    uvicorn.run(found, host="localhost", port=int(sys.argv[1]), log_level="warning")

@@ -147,10 +147,11 @@ def outline_names(text: str, items: Sequence[Markup], kept: Sequence[tuple[int, 
     inline: set[str] = set()
     names: set[str] = set()
     last = 0
+    text = blank(text, kept)
     closers = {last_item for _, last_item in pairs(items)}
     openers = {first for first, _ in pairs(items)}
     for index, item in enumerate(items):
-        has_text[-1] |= bool(text[last : item.start].strip()) and not inside(last, kept)
+        has_text[-1] |= bool(text[last : item.start].strip())
         last = item.end
         if item.kind in ("empty", "open"):
             children[-1].add(item.name)
@@ -165,6 +166,15 @@ def outline_names(text: str, items: Sequence[Markup], kept: Sequence[tuple[int, 
     for holds, own in zip(has_text, children, strict=True):
         inline |= own if holds else set()
     return frozenset(names - inline)
+
+
+def blank(text: str, ranges: Sequence[tuple[int, int]]) -> str:
+    """The text with spaces in place of these ranges."""
+    parts, last = [], 0
+    for start, end in ranges:
+        parts += [text[last:start], " " * (end - start)]
+        last = end
+    return "".join([*parts, text[last:]])
 
 
 def piece_of(

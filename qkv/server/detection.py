@@ -65,18 +65,18 @@ def detect(detector: Detector, texts: Sequence[str], languages: Collection[str])
     ]
     if all(clear):
         return own
-    usual = majority([each for each, is_clear in zip(own, clear, strict=True) if is_clear])
-    if usual is None:  # no text is long enough: all of them together may be
-        usual = detector.rank("\n".join(texts)[:MOST_CHARACTERS], languages)[0]
+    usual = majority([each for each, is_clear in zip(own, clear, strict=True) if is_clear]) or majority(own)
+    if usual is None:
+        return own
     return [each if is_clear else usual for each, is_clear in zip(own, clear, strict=True)]
 
 
 def majority(found: Sequence[Detected]) -> Detected | None:
-    """The language of most texts, with its mean confidence."""
-    if not found:
-        return None
+    """The language of more than half of the texts, with its mean confidence. Confident ones count more."""
     weights: dict[str, list[float]] = {}
     for each in found:
         weights.setdefault(each.language, []).append(each.confidence)
-    language, confidences = max(weights.items(), key=lambda pair: (sum(pair[1]), pair[0]))
+    language, confidences = max(weights.items(), key=lambda pair: sum(pair[1]), default=("", []))
+    if 2 * sum(confidences) <= sum(each.confidence for each in found):
+        return None
     return Detected(language, sum(confidences) / len(confidences))

@@ -1,6 +1,7 @@
 """The fields of a request, from its query string, JSON, form or multipart body. Everything is bounded."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from qkv.server.errors import ApiError, TooLargeError
 
 MOST_FIELDS = 1_000
 MOST_FILES = 1
+NESTED = re.compile(r"(\w+)\[(\d{1,3})\](?:\.(\w+)|\[(\w+)\])")
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 
 
@@ -142,16 +144,24 @@ def parse_form(body: bytes) -> list[tuple[str, str]]:
 
 
 def collect(pairs: list[tuple[str, str]]) -> dict[str, Any]:
-    """Values by name. A field that occurs several times becomes a list; PHP writes its name as text[]."""
+    """Values by name. A field that occurs several times becomes a list; PHP writes its name as text[].
+
+    deepl-node writes a list of objects as dictionaries[0].entries.
+    """
     found: dict[str, Any] = {}
+    objects: dict[str, dict[int, dict[str, str]]] = {}
     for raw, value in pairs:
+        nested = NESTED.fullmatch(raw)
+        if nested is not None:
+            objects.setdefault(nested[1], {}).setdefault(int(nested[2]), {})[nested[3] or nested[4]] = value
+            continue
         name = raw.removesuffix("[]")
         if name in found:
             known = found[name]
             found[name] = [*known, value] if isinstance(known, list) else [known, value]
         else:
             found[name] = [value] if raw != name else value
-    return found
+    return found | {name: [rows[place] for place in sorted(rows)] for name, rows in objects.items()}
 
 
 def check_text(values: Mapping[str, Any]) -> None:
