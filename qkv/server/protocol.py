@@ -4,10 +4,11 @@ import asyncio
 from typing import Any
 
 MOST_HEADER_BYTES = 64 << 10
+PROGRESS = 64 << 10  # bytes of a body after which its deadline starts again
 
 
 def limited(base: Any, seconds: float) -> Any:
-    """A subclass of one of uvicorn's protocols. A request must arrive, and a response be read, within `seconds`."""
+    """A subclass of uvicorn's protocol for httptools. A request must arrive, and a response be read, within `seconds`."""
 
     class LimitedProtocol(base):  # type: ignore[misc]
         deadline: asyncio.TimerHandle | None = None
@@ -48,7 +49,7 @@ def limited(base: Any, seconds: float) -> Any:
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self.header_bytes = 0
+            self.header_bytes = self.body_bytes = 0
             self.start_deadline()
 
         def on_url(self, url: bytes) -> None:
@@ -58,6 +59,13 @@ def limited(base: Any, seconds: float) -> Any:
         def on_header(self, name: bytes, value: bytes) -> None:
             self.count_header(len(name) + len(value))
             super().on_header(name, value)
+
+        def on_body(self, body: bytes) -> None:
+            self.body_bytes += len(body)
+            if self.body_bytes >= PROGRESS:  # a large file may take longer, as long as it arrives
+                self.body_bytes = 0
+                self.start_deadline()
+            super().on_body(body)
 
         def on_message_complete(self) -> None:
             self.stop_deadline()

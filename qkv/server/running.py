@@ -108,7 +108,7 @@ def config_of(app: Any, options: ServeOptions) -> uvicorn.Config:
     proxies = [each.strip() for each in options.trusted_proxies.split(",") if each.strip()]
     return uvicorn.Config(
         app,
-        http=limited(http_protocol(), options.client_timeout),
+        http=http_protocol(options.client_timeout),
         ws="none",
         lifespan="on",
         log_config=None,
@@ -126,12 +126,12 @@ def config_of(app: Any, options: ServeOptions) -> uvicorn.Config:
     )
 
 
-def http_protocol() -> Any:
-    """The fast parser where it is installed."""
+def http_protocol(client_timeout: float) -> Any:
+    """The fast parser with deadlines where it is installed."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-        return HttpToolsProtocol
+        return limited(HttpToolsProtocol, client_timeout)
     except ImportError:
         from uvicorn.protocols.http.h11_impl import H11Protocol
 
