@@ -1,6 +1,7 @@
 """Backend: what the server knows about a translation model, and how segments are translated together."""
 
 import copy
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ from qkv.families.translator.product import Translator
 from qkv.families.translator.segments import Segment, copy_of
 from qkv.families.translator.translations import Translation, together
 from qkv.runtime.running import silent
+from qkv.server.policy import ThreadChoice
 from qkv.text.protect import sign_of
 
 
@@ -59,6 +61,7 @@ class TranslatorBackend:
         self.translator = translator
         self.identity = "/".join(each for each in translator._content_hash() if each)
         self.has_confidence = translator._defaults.confidence is not None
+        self.threads = ThreadChoice()
         self.with_all_threads = translator._pipeline
         self.with_one_thread = replace(
             self.with_all_threads, runners=[one_thread(each) for each in self.with_all_threads.runners]
@@ -69,10 +72,15 @@ class TranslatorBackend:
         return [part_of(segment, encode) for segment in self.with_one_thread.split(text, options)]
 
     def translate(self, parts: Sequence[Part], *, words: bool, alone: bool) -> list[list[Translation]]:
-        pipeline: Pipeline = self.with_all_threads if alone else self.with_one_thread
+        use_all, began = alone and self.threads.use_all(), time.perf_counter()
+        pipeline: Pipeline = self.with_all_threads if use_all else self.with_one_thread
         segments = [(part.text.strip(), part.options) for part in parts]
         search = replace(pipeline.texts, scores_words=words)
-        return pipeline.translate_segments(segments, parts[0].options, silent, search)
+        found = pipeline.translate_segments(segments, parts[0].options, silent, search)
+        if alone:
+            tokens = sum(part.tokens for part in parts)
+            self.threads.measured(use_all, (time.perf_counter() - began) / max(1, tokens))
+        return found
 
     def alternatives(
         self, text: str, prefix: str, count: int, options: TranslationOptions

@@ -65,6 +65,34 @@ def choose(
     return chosen
 
 
+TRIALS = 4  # segments with each number of threads before one is preferred
+EVERY = 32  # how often the other number is tried again
+
+
+@dataclass
+class ThreadChoice:
+    """Whether one thread or all are faster for a segment that is alone.
+
+    It depends on the size of the model and on what else the machine does, so it is measured, again and again.
+    """
+
+    turns: int = 0
+    one: float = 0.0
+    """Seconds per token with one thread, on average."""
+    all: float = 0.0
+
+    def use_all(self) -> bool:
+        self.turns += 1
+        if self.turns <= 2 * TRIALS:
+            return self.turns % 2 == 0
+        return (self.all < self.one) != (self.turns % EVERY == 0)
+
+    def measured(self, used_all: bool, seconds_per_token: float) -> None:
+        name = "all" if used_all else "one"
+        old = getattr(self, name)
+        setattr(self, name, smoothed(old, seconds_per_token, 0.3) if old else seconds_per_token)
+
+
 def expected_seconds(tokens: int, tokens_per_second: float) -> float:
     """Until so many tokens are translated."""
     return tokens / max(tokens_per_second, 1.0)

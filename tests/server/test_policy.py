@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qkv.server.policy import FEW_ROWS, MOST_ROWS, Waiting, choose, order
+from qkv.server.policy import EVERY, FEW_ROWS, MOST_ROWS, TRIALS, ThreadChoice, Waiting, choose, order
 
 
 def batch(queues: Sequence[Sequence[str]], **options: int) -> list[str]:
@@ -43,3 +43,16 @@ def test_a_batch_is_within_its_limits_and_takes_something_if_it_can(queues: list
     assert len(chosen) <= MOST_ROWS
     assert sum(map(len, chosen)) <= 12
     assert bool(chosen) == any(queues)
+
+
+def test_the_faster_number_of_threads_is_used_and_the_other_one_is_tried_again() -> None:
+    choice, used = ThreadChoice(), []
+    for _ in range(2 * TRIALS + 2 * EVERY):
+        used.append(choice.use_all())
+        choice.measured(used[-1], 0.002 if used[-1] else 0.001)
+    assert sum(used[: 2 * TRIALS]) == TRIALS
+    assert sum(used[2 * TRIALS :]) == 2  # all threads were slower
+    for _ in range(2 * EVERY):
+        choice.measured(choice.use_all(), 0.001)
+        choice.measured(True, 0.0001)
+    assert choice.use_all()
