@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -34,18 +34,36 @@ class Client:
         self.writer: asyncio.StreamWriter | None = None
 
     async def translate(self, q: str | Sequence[str]) -> tuple[int, object]:
-        body = json.dumps({"q": q, **self.fields}).encode()
-        if self.reader is None or self.writer is None:
-            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 24)
-        head = f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        self.writer.write(head.encode() + body)
-        answer = await self.reader.readuntil(b"\r\n\r\n")
+        return await self.send("/translate", {"q": q, **self.fields})
+
+    async def send(self, path: str, fields: Mapping[str, object]) -> tuple[int, object]:
+        reader = await self.write(path, fields)
+        answer = await reader.readuntil(b"\r\n\r\n")
         status = int(answer.split(b" ", 2)[1])
         [length] = [line for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-        content = await self.reader.readexactly(int(length.split(b":")[1]))
+        content = await reader.readexactly(int(length.split(b":")[1]))
         if b"connection: close" in answer.lower():
             self.close()
         return status, json.loads(content)
+
+    async def write(self, path: str, fields: Mapping[str, object]) -> asyncio.StreamReader:
+        if self.reader is None or self.writer is None:
+            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 24)
+        body = json.dumps(fields).encode()
+        head = [
+            f"POST {path} HTTP/1.1",
+            "Host: localhost",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+        ]
+        self.writer.write("\r\n".join([*head, "", ""]).encode() + body)
+        await self.writer.drain()
+        return self.reader
+
+    async def leave(self, path: str, fields: Mapping[str, object]) -> None:
+        """Send a request, and disconnect before the answer."""
+        await self.write(path, fields)
+        self.close()
 
     def close(self) -> None:
         if self.writer is not None:
