@@ -1,6 +1,7 @@
 """DeepL's API for glossaries: version 2 with one dictionary each, version 3 with several."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from qkv.server.glossaries import (
 )
 from qkv.server.languages import resolve_code
 from qkv.server.models import Models
-from qkv.server.operations import Call, Operation
+from qkv.server.operations import Call, Handler, Operation
 
 STYLE: Any = "deepl"
 TSV = "text/tab-separated-values"
@@ -78,6 +79,15 @@ class InfoList:
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
     supported_languages: tuple[Pair, ...]
+
+
+def in_thread(work: Callable[[Call], Response]) -> Handler:
+    """A handler whose work on large texts or files does not stop other requests."""
+
+    async def handle(call: Call) -> Response:
+        return await asyncio.to_thread(work, call)
+
+    return handle
 
 
 def info(stored: StoredGlossary) -> dict[str, Any]:
@@ -176,7 +186,8 @@ async def pairs(call: Call) -> Response:
     return JSONResponse({"supported_languages": rows})
 
 
-async def create(call: Call) -> Response:
+@in_thread
+def create(call: Call) -> Response:
     stored = store(call, call.fields.name, [dictionary_from(call.fields, call.models)])
     return JSONResponse(info(stored), status_code=201)
 
@@ -189,12 +200,14 @@ async def show(call: Call) -> Response:
     return JSONResponse(info(of_path(call)))
 
 
-async def delete(call: Call) -> Response:
+@in_thread
+def delete(call: Call) -> Response:
     call.state.glossaries.remove(of_path(call))
     return Response(status_code=204)
 
 
-async def entries(call: Call) -> Response:
+@in_thread
+def entries(call: Call) -> Response:
     first = of_path(call).dictionaries[:1]
     return Response(write_tsv(first[0].entries) if first else "", media_type=TSV)
 
@@ -202,7 +215,8 @@ async def entries(call: Call) -> Response:
 # Version 3 ---------------------------------------------------------------------------------------------------
 
 
-async def create_several(call: Call) -> Response:
+@in_thread
+def create_several(call: Call) -> Response:
     found = [dictionary_from(each, call.models) for each in call.fields.dictionaries]
     return JSONResponse(info_of_several(store(call, call.fields.name, found)), status_code=201)
 
@@ -227,7 +241,8 @@ async def entries_of_one(call: Call) -> Response:
     return JSONResponse({"dictionaries": [row]})
 
 
-async def patch(call: Call) -> Response:
+@in_thread
+def patch(call: Call) -> Response:
     """Rename a glossary, and add entries to its dictionaries or replace them."""
     stored, fields = of_path(call), call.fields
     if fields.name is not None:
@@ -241,13 +256,15 @@ async def patch(call: Call) -> Response:
     return JSONResponse(info_of_several(stored))
 
 
-async def put_dictionary(call: Call) -> Response:
+@in_thread
+def put_dictionary(call: Call) -> Response:
     found = dictionary_from(call.fields, call.models)
     save(call, of_path(call).with_dictionary(found))
     return JSONResponse(dictionary_info(found))
 
 
-async def delete_dictionary(call: Call) -> Response:
+@in_thread
+def delete_dictionary(call: Call) -> Response:
     stored = of_path(call)
     found = dictionary_of(stored, call.fields.source_lang, call.fields.target_lang, call.models)
     save(call, stored.without_dictionary(found.source, found.target))

@@ -1,5 +1,6 @@
 """Routes for operators: health, readiness, metrics, and the description of the API."""
 
+import asyncio
 import hmac
 import os
 from dataclasses import dataclass
@@ -85,13 +86,15 @@ def description() -> dict[str, Any]:
 
 async def openapi(call: Call) -> Response:
     prefix = call.request.scope.get("root_path", "")
-    return JSONResponse({**description(), **({"servers": [{"url": prefix}]} if prefix else {})})
+    found = await asyncio.to_thread(description)  # it reads the source files once
+    return JSONResponse({**found, **({"servers": [{"url": prefix}]} if prefix else {})})
 
 
 async def docs(call: Call) -> Response:
     from qkv.server.openapi import page
 
-    return HTMLResponse(page(description()), headers={"content-security-policy": PAGE_POLICY})
+    found = await asyncio.to_thread(description)
+    return HTMLResponse(page(found), headers={"content-security-policy": PAGE_POLICY})
 
 
 OPERATIONS = (
