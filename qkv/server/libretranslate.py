@@ -25,6 +25,7 @@ from qkv.server.schema import FieldError, Limits
 from qkv.server.state import StoredFile
 
 AUTO = "auto"
+MOST_SUGGESTIONS = 100_000_000  # bytes of the file
 STYLE: Any = "libretranslate"
 
 
@@ -366,6 +367,8 @@ async def suggest(call: Call) -> Response:
     line = json.dumps({"q": fields.q, "s": fields.s, "source": source, "target": target}, ensure_ascii=False)
 
     def append() -> None:
+        if path.exists() and path.stat().st_size > MOST_SUGGESTIONS:
+            raise ApiError(403, "Suggestions are disabled on this server.")
         with path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 

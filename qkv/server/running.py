@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from qkv.server.options import ServeOptions
 from qkv.server.protocol import limited
 from qkv.server.state import State
 
+SWITCH = 0.001  # seconds: a worker that has finished a batch waits at most this long for the event loop
 GRACE = 30  # seconds for requests in progress after SIGTERM
 log = logging.getLogger(__name__)
 
@@ -99,6 +101,7 @@ class Server(uvicorn.Server):
 
     def run_until_stopped(self, listener: socket.socket) -> None:
         """Serve until a signal. An error of a model is raised here."""
+        sys.setswitchinterval(SWITCH)
         self.run(sockets=[listener])
         if self.failure is not None:
             raise self.failure

@@ -18,6 +18,7 @@ from qkv.server import policy
 from qkv.server.backend import Backend, Part
 
 FIRST_GUESS = 500.0  # tokens per second of one worker, before anything was measured
+RECENTLY = 2.0  # seconds: after a short request, more are likely
 log = logging.getLogger(__name__)
 
 
@@ -74,6 +75,7 @@ class Scheduler:
         self.most_tokens, self.patience, self.workers = most_tokens, patience, workers
         self.counts = Counts()
         self.pace = FIRST_GUESS
+        self.last_small = -RECENTLY  # when a short request came
         self.queued = 0  # tokens that wait
         self.running = 0  # batches
         self.jobs: list[Job] = []
@@ -112,6 +114,8 @@ class Scheduler:
             full = self.queued + job.tokens > self.most_tokens or wait > self.patience
             if full and self.jobs and not patient:
                 raise BusyError(policy.expected_seconds(self.queued, self.pace * self.workers))
+            if job.tokens <= policy.SMALL:
+                self.last_small = time.monotonic()
             job.waiting.extend(units)
             self.queued += job.tokens
             self.jobs.append(job)
@@ -158,12 +162,20 @@ class Scheduler:
 
     def take(self) -> list[Unit]:
         """Remove a batch from the queues. The caller holds the lock."""
+        now = time.monotonic()
         jobs = [job for job in self.jobs if job.waiting]
-        turns = policy.order([policy.Waiting(job.tokens, job.since) for job in jobs], time.monotonic())
-        queues = [jobs[number].waiting for number in turns]
-        units = policy.choose(queues, lambda unit: unit.group, lambda unit: unit.part.tokens)
+        requests = [policy.Waiting(job.tokens, job.since) for job in jobs]
+        turns = policy.order(requests, now)
+        first = turns[0]
+        interactive = now - self.last_small < RECENTLY
+        limits = policy.limits_for(
+            requests[first], len(jobs[first].waiting), self.workers, self.pace, interactive=interactive
+        )
+        queues = [jobs[each].waiting for each in turns if policy.share_batch(requests[first], requests[each])]
+        units = policy.choose(queues, lambda unit: unit.group, lambda unit: unit.part.tokens, limits)
         for unit in units:
             unit.job.waiting.remove(unit)
+            unit.job.since = now
             self.queued -= unit.part.tokens
         return units
 
