@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qkv.api.exploring import Exploration, explore
     from qkv.api.information import ModelInfo, info
     from qkv.api.loading import load
+    from qkv.api.serving import Service, serve, serve_app
     from qkv.api.training import (
         fine_tune,
         resume,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from qkv.runtime.prediction_options import ClassificationOptions, PredictionOptions
     from qkv.runtime.predictions import Prediction
     from qkv.runtime.running import Running
+    from qkv.server.options import ServeOptions
     from qkv.text.glossary import Glossary
     from qkv.tracing.trace import Trace
     from qkv.training.callbacks import Callback, EndEvent, SaveEvent, StartEvent, StepEvent, ValidationEvent
@@ -107,6 +109,8 @@ __all__ = [
     "Running",
     "SaveEvent",
     "Score",
+    "ServeOptions",
+    "Service",
     "StartEvent",
     "StepEvent",
     "TextClassifier",
@@ -129,6 +133,8 @@ __all__ = [
     "info",
     "load",
     "resume",
+    "serve",
+    "serve_app",
     "trace",
     "train_bert",
     "train_codebook",
@@ -180,6 +186,8 @@ WHERE = {
     "Running": "qkv.runtime.running",
     "SaveEvent": "qkv.training.callbacks",
     "Score": "qkv.evaluation.scores",
+    "ServeOptions": "qkv.server.options",
+    "Service": "qkv.api.serving",
     "StartEvent": "qkv.training.callbacks",
     "StepEvent": "qkv.training.callbacks",
     "TextClassifier": "qkv.families.bert.classifier",
@@ -201,6 +209,8 @@ WHERE = {
     "info": "qkv.api.information",
     "load": "qkv.api.loading",
     "resume": "qkv.api.training",
+    "serve": "qkv.api.serving",
+    "serve_app": "qkv.api.serving",
     "trace": "qkv.families.tracing",
     "train_bert": "qkv.api.training",
     "train_codebook": "qkv.api.training",

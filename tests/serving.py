@@ -9,8 +9,9 @@ from pathlib import Path
 
 import uvicorn
 
-from qkv.explorer.service import application, listen
+from qkv.explorer.service import application
 from qkv.explorer.session import Explorer
+from qkv.listening import listen
 
 
 @dataclass(frozen=True)

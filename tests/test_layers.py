@@ -22,11 +22,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "configs": {"errors"},
     "flags": {"errors"},
     "html": set(),
+    "listening": {"flags"},
     "signatures": {"errors", "flags"},
     "core.config": set(),
     "core": {"core.config"},
     "text": {"errors"},
     "data": {"errors"},
+    "documents": {"errors", "text"},
     "corpus": {"errors", "data"},
     "decoding": {"decoding.options"},
     "decoding.options": set(),
@@ -66,7 +68,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "explorer", "progress",
+        "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
         "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
         "family.settings",
     },
@@ -78,17 +80,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.trace": ALWAYS
     | {"text", "core", "core.config", "data", "decoding", "tracing", "family.model", "family.options", "family.product"},
     "family.recompute": {"tracing"},
+    "server": ALWAYS
+    | {
+        "__init__", "text", "corpus", "documents", "checkpoint", "runtime", "families", "family.options", "family.product",
+    },
     "progress": ALWAYS | {"training", "evaluation"},
     "pictures": {"errors", "family.product"},
     "explorer": ALWAYS
     | {
         "data", "evaluation", "checkpoint", "runtime", "pictures", "tracing", "families", "families.family", "family.product",
-        "family.trace",
+        "family.trace", "listening",
     },
     "cli": ALWAYS
     | {
         "__init__", "data", "evaluation", "checkpoint", "pictures", "explorer", "training", "runtime",
-        "api", "progress", "families", "families.family",
+        "api", "progress", "families", "families.family", "listening", "server",
     },
     "family.commands": ALWAYS
     | {
@@ -97,7 +103,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "__init__": {
         "errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "family.options", "api", "training",
-        "checkpoint", "text", "runtime",
+        "checkpoint", "text", "runtime", "server",
     },
     "__main__": {"cli"},
 }  # fmt: skip

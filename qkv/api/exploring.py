@@ -17,6 +17,7 @@ from qkv.data.python_rows import Row, as_path
 from qkv.environment import in_notebook
 from qkv.errors import MissingExtraError, check_rules
 from qkv.flags import Flag, OptionMessageError
+from qkv.listening import listen, url_host
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Exploration:
         if self.address is not None:
             return self.address
         service = web_service()
-        listener = service.listen(host, port, fallback=fallback)
+        listener = listen(host, port, fallback=fallback)
         self._server = service.new_server(self._explorer, service.accepted_hosts(host))
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [listener]}, name="qkv explorer", daemon=True
@@ -284,5 +285,5 @@ def web_service() -> ModuleType:
 
 
 def address_of(host: str, port: int, text: str | None) -> str:
-    address = f"http://{web_service().url_host(host)}:{port}/"
+    address = f"http://{url_host(host)}:{port}/"
     return address if not text else f"{address}#text={quote(text)}"

@@ -16,6 +16,7 @@ from qkv.api.exploring import (
 )
 from qkv.cli.options import read_options
 from qkv.flags import Flag, Positional
+from qkv.listening import listen
 
 if TYPE_CHECKING:
     from qkv.explorer.session import Explorer
@@ -54,7 +55,7 @@ def serve(options: ExploreOptions, explorer: "Explorer") -> None:
 
     service = web_service()
     hosts = service.accepted_hosts(options.host)
-    listener = service.listen(options.host, options.port)
+    listener = listen(options.host, options.port)
     address = address_of(options.host, listener.getsockname()[1], options.text)
     say(f"{address}   (Ctrl-C stops the server)")
     if hosts is None:

@@ -1,7 +1,6 @@
 """The HTTP server of the explorer's page."""
 
 import asyncio
-import errno
 import ipaddress
 import json
 import socket
@@ -21,12 +20,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from qkv.configs import from_dict
 from qkv.errors import QkvError
 from qkv.explorer.session import Explorer, TraceQuery
-from qkv.flags import OptionMessageError
+from qkv.listening import url_host
 
 LARGEST_BODY = 64 << 10
 MAY_WAIT = 2  # requests, besides the one being computed
 MOST_NAMES = 64
-NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -219,39 +217,6 @@ def accepted_hosts(host: str) -> frozenset[str] | None:
     except ValueError:
         return None
     return THIS_MACHINE | {url_host(str(address))} if address.is_loopback else None
-
-
-def url_host(host: str) -> str:
-    """The host as written in a URL."""
-    if host == "127.0.0.1":
-        return "localhost"
-    return f"[{host}]" if ":" in host else host
-
-
-def listen(host: str, port: int, *, fallback: bool = False) -> socket.socket:
-    """A socket at this address; port 0 takes any free port, and so does `fallback` if the port is in use."""
-    found = None
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((host, port))
-    except (OSError, OverflowError) as error:
-        if found is not None:
-            found.close()
-        if getattr(error, "errno", None) in NOT_HERE or isinstance(error, socket.gaierror):
-            raise OptionMessageError(
-                "cannot listen on {address}: give {host} an address of this machine.", address=host
-            ) from None
-        if fallback and port:
-            return listen(host, 0)
-        raise OptionMessageError(
-            "cannot listen on {address} port {number} ({error}): give another {port}, or 0 for any free one.",
-            address=host,
-            number=port,
-            error=error,
-        ) from None
-    return found
 
 
 def serve(explorer: Explorer, listener: socket.socket, hosts: frozenset[str] | None) -> None:

@@ -34,6 +34,11 @@ SHARED = (
         run="qkv.cli.explore:main",
     ),
     Command(
+        name="serve",
+        summary="serve models over HTTP, for clients of LibreTranslate, DeepL and OpenAI",
+        run="qkv.cli.serve:main",
+    ),
+    Command(
         name="info",
         summary="show what a model is, what it was trained on and how good it is",
         run="qkv.cli.info:main",

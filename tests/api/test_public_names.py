@@ -28,9 +28,9 @@ NAMES = """
     DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions GPTClassifier GenerationOptions Glossary Guess
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
     MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
-    SaveEvent Score StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison TranslationOptions
-    TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune import_model info load
-    resume trace train_bert train_codebook train_dalle train_gpt train_translator train_vit
+    SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
+    TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune
+    import_model info load resume serve serve_app trace train_bert train_codebook train_dalle train_gpt train_translator train_vit
 """
 
 

@@ -12,8 +12,9 @@ import pytest
 from explorable import SENTENCE, save_explorable
 from serving import Served, served
 
-from qkv.explorer.service import Turns, accepted_hosts, url_host
+from qkv.explorer.service import Turns, accepted_hosts
 from qkv.explorer.session import Explorer, TraceQuery
+from qkv.listening import url_host
 
 TRACE = "/api/explore/trace"
 

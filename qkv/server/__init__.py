@@ -1,0 +1,1 @@
+"""`qkv serve`: models behind the HTTP interfaces of LibreTranslate, DeepL, OpenAI and TEI."""
