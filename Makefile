@@ -35,7 +35,7 @@ $(STAMP): pyproject.toml constraints.txt | $(VENV)/bin/python
 # Only what the demo and its next steps need.
 $(DEMO_STAMP): pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing qkv with torch into $(VENV): some minutes, once."
-	$(INSTALL) '.[train,fast,pictures,explore]'
+	$(INSTALL) '.[train,pictures,explore,serve]'
 	$(COMPILE)
 	@touch $(DEMO_STAMP)
 

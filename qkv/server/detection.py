@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from qkv.corpus.codes import two_letters
 from qkv.corpus.language import identifier
+from qkv.data.language_codes import two_letters
 
 FEWEST_WORDS = 5
 """Shorter texts follow the majority of the request: of two-word texts, one in five is identified wrongly."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from qkv.corpus.codes import two_letters
+from qkv.data.language_codes import two_letters
 
 NAMES = {
     "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian", "bg": "Bulgarian",
