@@ -97,7 +97,9 @@ def ours(contest: Contest, *, int8: bool) -> Callable[[], Callable[[Sources, int
         end = contest.model.config.end
 
         def translate(sources: Sources, beam: int) -> list[list[int]]:
-            plain = PlainSearch(width=beam, penalty=paper_penalty(0.0), least=contest.fixed or 1)
+            plain = PlainSearch(
+                width=beam, penalty=paper_penalty(0.0), least=contest.fixed or 1, scored=False
+            )
             lengths = [len(source) + 1 for source in sources]
             batches = engine.batches(lengths, beam)[::-1]
             given = [[[*sources[row], end] for row in rows] for rows in batches]

@@ -206,7 +206,8 @@ struct Product {
         __m512i sums[COUNT][BLOCKS];
         for (int r = 0; r < COUNT; r++)
             for (int b = 0; b < BLOCKS; b++) sums[r][b] = _mm512_setzero_si512();
-        for (int k = 0; k < inputs; k += 4) {
+        if (COUNT * BLOCKS == 1) sums[0][0] = one_row(in, inputs, weight);
+        for (int k = COUNT * BLOCKS == 1 ? inputs : 0; k < inputs; k += 4) {
             __m512i w[BLOCKS];
             for (int b = 0; b < BLOCKS; b++) w[b] = _mm512_loadu_si512(weight + size_t(k + b * inputs) * BLOCK);
             for (int r = 0; r < COUNT; r++) {
@@ -231,17 +232,25 @@ struct Product {
         }
     }
 
-    // One row alone waits for its sums unless there are several.
-    template <int COUNT> void rows(int row, int column, float* at, int group, int groups, int blocks) const {
-        if (!linear.scale) rows<COUNT>(row, column, at, group, groups);
-        else if (blocks == 1) in_registers<COUNT, 1>(row, column, at);
-        else in_registers<COUNT, COUNT == 1 ? 4 : 2>(row, column, at);
+    // One row alone would wait for its sum: there are four. Several blocks at once would read memory in several places.
+    static __m512i one_row(const uint8_t* in, int inputs, const int8_t* weight) {
+        __m512i sums[4];
+        for (auto& sum : sums) sum = _mm512_setzero_si512();
+        for (int k = 0; k < inputs; k += 16)
+            for (int i = 0; i < 4; i++) {
+                const __m512i four = _mm512_set1_epi32(four_bytes(in + k + 4 * i));
+                sums[i] = plus_products(sums[i], four, _mm512_loadu_si512(weight + size_t(k + 4 * i) * BLOCK));
+            }
+        return _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]), _mm512_add_epi32(sums[2], sums[3]));
     }
 
-    int blocks_together(int count, int left) const {
-        const int wanted = count == 1 ? 4 : 2;
-        return linear.scale && left >= wanted ? wanted : 1;
+    template <int COUNT> void rows(int row, int column, float* at, int group, int groups, int blocks) const {
+        if (!linear.scale) rows<COUNT>(row, column, at, group, groups);
+        else if (COUNT == 1 || blocks == 1) in_registers<COUNT, 1>(row, column, at);
+        else in_registers<COUNT, 2>(row, column, at);
     }
+
+    int blocks_together(int count, int left) const { return linear.scale && count > 1 && left > 1 ? 2 : 1; }
 #else
     template <int COUNT> void rows(int row, int column, float* at, int group, int groups, int) const {
         rows<COUNT>(row, column, at, group, groups);

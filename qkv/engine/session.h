@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "functions.h"
@@ -185,9 +187,11 @@ struct Session {
         std::vector<std::vector<int32_t>> places(count);
         std::vector<float> looks(look_block < 0 ? 0 : size_t(count) * model.decoder.heads * longest);
         const size_t size = size_t(model.decoder.heads) * longest;
+        const bool is_once = std::adjacent_find(wanted, wanted + count, std::greater_equal<>()) == wanted + count;
         for (int row = 0; row < count; row++) {
             sentences[row] = sentence[wanted[row]];
-            places[row] = place[wanted[row]];
+            if (is_once) places[row] = std::move(place[wanted[row]]);  // greedy search only drops rows
+            else places[row] = place[wanted[row]];
             if (look_block >= 0 && !looked.empty()) std::copy_n(&looked[wanted[row] * size], size, &looks[row * size]);
         }
         sentence.swap(sentences), place.swap(places), looked.swap(looks);
