@@ -26,11 +26,11 @@ class ServeOptions:
     """Port to listen on; 0 picks a free one."""
     pivot: Annotated[str | None, Flag(metavar="CODE")] = None
     """Translate pairs without a model of their own in two steps through this language."""
-    beam_size: Annotated[int | None, Flag(aliases=["--beam"])] = None
+    beam_size: int | None = None
     """Hypotheses kept at every step. By default, the setting of each model."""
     max_texts: int = 50
     """Texts in one request."""
-    max_characters: Annotated[int, Flag(aliases=["--char-limit"])] = 5_000
+    max_characters: int = 5_000
     """Characters of one text."""
     max_alternatives: int = MOST_HYPOTHESES
     """Alternative translations of one text."""
@@ -48,7 +48,7 @@ class ServeOptions:
     """Open connections. Further ones get status 503."""
     cache: Annotated[int, Flag(metavar="MB")] = 64
     """Megabytes for finished translations, which equal sentences get at once; 0 turns this off."""
-    requests_per_minute: Annotated[int | None, Flag(aliases=["--req-limit"])] = None
+    requests_per_minute: int | None = None
     """Texts per minute of one client address or API key. An array counts each of its texts."""
     keys: OptionalFile = None
     """TOML file with API keys (hashed) and their limits; requests without a valid key are rejected."""

@@ -81,6 +81,11 @@ OPTIONS = {
     "explore": """
         --text --html --png --overwrite --terminal --station --side --layer --head --host --port
         --no-open""",
+    "serve": """
+        --host --port --pivot --beam-size --max-texts --max-characters --max-alternatives --max-body --max-file --max-queue-tokens
+        --timeout --client-timeout --max-connections --cache --requests-per-minute --keys --key-address --no-metrics
+        --metrics-token --no-files --glossaries --suggestions --no-cors --tls-certificate --tls-key --root-path --trusted-proxies
+        --default-source --default-target --log-format --compute-type --device --engine --threads""",
     "info": "--json",
     "completion": "",
 }
