@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "core": {"core.config"},
     "text": {"errors"},
     "data": {"errors"},
-    "corpus": {"errors", "data"},
+    "corpus": {"errors", "environment", "data"},
     "decoding": {"decoding.options"},
     "decoding.options": set(),
     "checkpoint": {"errors", "flags"},
