@@ -129,7 +129,7 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
         written(data, out, resumes=job.command.resume) as values,
     ):
         command = replace(job.command, inputs=replace(job.command.inputs, **values))
-        outcome = execute(replace(job, command=command), show, stop)
+        outcome = execute(replace(job, command=command), show, stop, claimed=True)
     if outcome.report is None or stop.error is not None:
         show.say(f"stopped at step {outcome.step:,}, saved. To resume: qkv.resume({str(out)!r})")
         if stop.error is not None:

@@ -132,10 +132,8 @@ def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
 
 @contextmanager
 def only_one_run(folder: Path) -> Iterator[None]:
-    """Lock a run folder until the process ends."""
-    with lock_file(
-        folder / LOCK_FILE, f"another process is training in {folder.parent}. Wait for it or stop it."
-    ):
+    """Lock a run folder. The lock ends with the block or the process; other threads cannot take it either."""
+    with lock_file(folder / LOCK_FILE, f"another run uses {folder.parent}. Wait for it or stop it."):
         yield
 
 

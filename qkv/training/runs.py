@@ -52,11 +52,13 @@ def train(
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
     stop: StopRequest | None = None,
+    claimed: bool = False,
 ) -> Outcome[ProductType]:
     """Train, keep the best weights, and write the bundle with its report.
 
     A resumed run must have the settings it had, but may have a higher limit on steps or minutes. `remember` is kept in
     the run folder for a later resume. `stop` is what callbacks stop the run with.
+    `claimed` says that the caller holds the output folder.
     """
     stop = StopRequest() if stop is None else stop
     settings = task.settings
@@ -66,7 +68,7 @@ def train(
     if not resume:
         check_precision(settings.training, choose_device(settings.training))
     folder = out / "training"
-    with claim_output(out, resume=resume) if group.rank == 0 else nullcontext():
+    with nullcontext() if claimed or group.rank > 0 else claim_output(out, resume=resume):
         starts = not resume and group.rank == 0
         if starts:
             write_run_file(folder, task, remember or {})

@@ -84,6 +84,31 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Record
     return model, out, recorder
 
 
+def test_a_second_thread_cannot_train_into_the_folder_of_a_running_one(tmp_path: Path) -> None:
+    errors: list[Exception] = []
+
+    def train_again(_: Any) -> None:
+        def try_it() -> None:
+            for start in (
+                qkv.train_translator,
+                lambda *_, **__: qkv.resume(tmp_path / "run", progress=False),
+            ):
+                try:
+                    start(PAIRS, output=tmp_path / "run", steps=2, **QUIET)
+                except Exception as error:
+                    errors.append(error)
+
+        thread = threading.Thread(target=try_it)
+        thread.start()
+        thread.join()
+
+    qkv.train_translator(
+        PAIRS, output=tmp_path / "run", steps=2, callbacks=[Recorder(start=train_again)], **QUIET
+    )
+    assert [type(each) for each in errors] == [DataError] * 2
+    assert all("another run uses" in str(each) for each in errors)
+
+
 # Keywords ------------------------------------------------------------------------------------------------
 
 PRESENTATION = ("json",)  # of the command line alone
