@@ -35,7 +35,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from qkv.errors import OptionError
+from qkv.errors import OptionError, type_name
 from qkv.flags import DATA, Flag
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -264,9 +264,7 @@ def one_of(option: Option, hint: Any, value: Any) -> Any:
         return value
     kind, name = KINDS[hint]
     if not isinstance(value, kind) or (isinstance(value, bool) and hint is not bool):
-        raise OptionError(
-            (option.name, f"must be {name}, not {'None' if value is None else type(value).__name__}")
-        )
+        raise OptionError((option.name, f"must be {name}, not {type_name(value)}"))
     return hint(value)
 
 

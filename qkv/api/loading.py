@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from qkv.engine.library import cache_folder
 from qkv.environment import has_torch
-from qkv.errors import DataError, InputTypeError, MissingExtraError, ModelError
+from qkv.errors import DataError, InputTypeError, MissingExtraError, ModelError, type_name
 from qkv.families.loading import load as load_folder
 from qkv.runtime.model import Model
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
@@ -96,8 +96,7 @@ def load(
         Translator(en → de, 290 tokens)
     """
     if not isinstance(model, str | Path):
-        given = "None" if model is None else type(model).__name__
-        raise InputTypeError(f"load() expects the folder or the name of a model, not {given}.")
+        raise InputTypeError(f"load() expects the folder or the name of a model, not {type_name(model)}.")
     opened = load_folder(folder_of(model, revision), replace_options(options, keywords), warn=warn)
     if kind is not None and not isinstance(opened, kind):
         raise ModelError(f"{model} holds a {type(opened).__name__}, not a {kind.__name__}.")

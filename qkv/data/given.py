@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from qkv.data.parallel import ParallelText, sides_of_record
-from qkv.data.python_rows import Row, is_path, rows_of, type_name
-from qkv.errors import DataError, InputError, InputTypeError
+from qkv.data.python_rows import Row, is_path, rows_of
+from qkv.errors import DataError, InputError, InputTypeError, type_name
 
 TO_LIST = ("to_pylist", "to_list", "tolist")  # of columns in pyarrow, polars, and pandas and NumPy
 

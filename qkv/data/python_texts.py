@@ -10,8 +10,8 @@ from typing import Any
 
 from qkv.data.labels import LABEL_NAMES, SECOND_NAMES, TEXT_NAMES
 from qkv.data.language_tags import language_tag, matching_tag
-from qkv.data.python_rows import Row, find_column, first_of, rows_of, shown, type_name
-from qkv.errors import InputError, InputTypeError
+from qkv.data.python_rows import Row, find_column, first_of, rows_of, shown
+from qkv.errors import InputError, InputTypeError, type_name
 
 PAIR = "a source and a target"
 

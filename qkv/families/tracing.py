@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from qkv.errors import InputTypeError, ModelError
+from qkv.errors import InputTypeError, ModelError, type_name
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of, load
@@ -50,8 +50,7 @@ def trace(model: Any, text: str) -> Trace:
         3
     """
     if not isinstance(text, str | Path):
-        name = "None" if text is None else type(text).__name__
-        raise InputTypeError(f"text is {name}; expected str.")
+        raise InputTypeError(f"text is {type_name(text)}; expected str.")
     if isinstance(model, str | Path):
         return tracer_of(kind_of(model))(load(model, EXACT), str(text))
     return tracer_of(kind_of_product(model))(model, str(text))

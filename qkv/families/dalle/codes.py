@@ -132,6 +132,7 @@ IMAGES: Accepts[Any] = Accepts(
     what="an image, a list of images or an iterator of images",
     item="a path, an image of Pillow or an array",
     is_one=is_image,
+    kind="image",
     read=lambda value: value if is_image(value) else None,
 )
 
