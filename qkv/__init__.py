@@ -212,7 +212,14 @@ def __getattr__(name: str) -> Any:
     """Import a public name. It is then an attribute of the module, so this runs once for each."""
     if name not in WHERE:
         raise AttributeError(f"module 'qkv' has no attribute '{name}'")
-    found = getattr(importlib.import_module(WHERE[name]), name)
+    try:
+        found = getattr(importlib.import_module(WHERE[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        from qkv.environment import missing_torch
+
+        raise missing_torch(f"qkv.{name}") from None
     globals()[name] = found
     return found
 

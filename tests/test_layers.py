@@ -90,7 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {
-        "errors", "evaluation", "families", "tracing", "family.product", "family.evaluation", "family.options", "api", "training",
+        "errors", "environment", "evaluation", "families", "tracing", "family.product", "family.evaluation", "family.options", "api", "training",
         "checkpoint", "text", "runtime",
     },
     "__main__": {"cli"},

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from qkv.environment import require_torch
 from qkv.errors import InputTypeError, ModelError, type_name
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
@@ -43,6 +44,7 @@ def trace(model: Any, text: str) -> Trace:
 
     Raises:
         ModelError: Models of this kind cannot be traced.
+        MissingExtraError: torch is not installed.
 
     Example:
         >>> trace = qkv.trace("runs/en-de", "the cat danced")
@@ -51,6 +53,7 @@ def trace(model: Any, text: str) -> Trace:
     """
     if not isinstance(text, str | Path):
         raise InputTypeError(f"text is {type_name(text)}; expected str.")
+    require_torch("a trace")
     if isinstance(model, str | Path):
         return tracer_of(kind_of(model))(load(model, EXACT), str(text))
     return tracer_of(kind_of_product(model))(model, str(text))
