@@ -107,7 +107,7 @@ ROLES = {
     "text_data": "task", "music_data": "task", "task": "task", "fine_tuning": "task", "labels_task": "task", "codebook_task": "task", "corpus": "task",
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
-    "guarantees": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "guarantees": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "vocabulary_tables": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "commands": "commands",

@@ -4,12 +4,12 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from qkv.core.translation import TranslationRunner
 from qkv.decoding.hypothesis import Hypothesis
-from qkv.errors import QkvError
+from qkv.errors import InputError
 from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
@@ -17,6 +17,7 @@ from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.translations import Links, Translation, Word, features_of
+from qkv.families.translator.vocabulary_tables import VocabularyTables, tables_of
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
 
@@ -33,9 +34,11 @@ class TextSearch:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
-    scores_words: bool = (
-        True  # False if nobody reads the scores of single words, which take longer than all the rest
-    )
+    scores_words: bool = True  # False skips word scores, the slowest part
+
+    @property
+    def tables(self) -> VocabularyTables:
+        return tables_of(self.tokenizer)
 
     # Requests --------------------------------------------------------------------------------------------
 
@@ -44,18 +47,18 @@ class TextSearch:
         if options.avoid:
             from qkv.text.avoid import stack_tables
 
-            tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
+            tables = [self.tables.automaton(phrase, self.tokenizer) for phrase in options.avoid]
             automata = stack_tables(tables)  # (P, states, V)
         boundary = partial(
             getattr, self.tokenizer, "starts_word"
         )  # slow, and rarely needed, like the next one
-        characters = partial(characters_of, self.tokenizer)
+        characters = partial(self.tables.whole_characters, self.tokenizer)
         return Searcher(self.runners, boundary, automata, characters)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
         if options.coverage_penalty and len(self.runners) > 1:
-            raise QkvError(
+            raise InputError(
                 "the coverage penalty needs the attention of a single model: it cannot be used with an ensemble."
             )
         return Search(
@@ -69,7 +72,7 @@ class TextSearch:
         )
 
     def job(self, text: str, options: TranslationOptions) -> Job:
-        return Job.of(text, options, entities_are_words=knows_entities(self.tokenizer))
+        return Job.of(text, options, entities_are_words=self.tables.knows_entities(self.tokenizer.encode))
 
     def request(self, attempt: Attempt, options: TranslationOptions) -> Request:
         encode, reading = self.tokenizer.target.encode, attempt.reading
@@ -96,7 +99,7 @@ class TextSearch:
             return []
         ids = self.tokenizer.target.encode(prefix)
         if self.tokenizer.decode(ids).split() != prefix.split():
-            raise QkvError(
+            raise InputError(
                 f"this model cannot write the prefix '{prefix}', because it has no tokens for some of its characters: "
                 "use another prefix."
             )
@@ -195,27 +198,6 @@ def places_in(text: str, longer: str) -> dict[int, int]:
 
     blocks = SequenceMatcher(None, text.split(), longer.split(), autojunk=False).get_matching_blocks()
     return {block.a + place: block.b + place for block in blocks for place in range(block.size)}
-
-
-@lru_cache(maxsize=64)
-def automaton_for(phrase: str, tokenizer: Vocabulary) -> "np.ndarray":
-    from qkv.text.avoid import automaton
-
-    return automaton(phrase, tokenizer.token_bytes)
-
-
-@lru_cache(maxsize=8)
-def characters_of(tokenizer: Vocabulary) -> "np.ndarray | None":
-    from qkv.text.whole_characters import whole_characters
-
-    return whole_characters(tokenizer.token_bytes, tokenizer.end)
-
-
-@lru_cache(maxsize=8)
-def knows_entities(tokenizer: Vocabulary) -> bool:
-    """Whether the vocabulary was learned from text with entities, as Moses writes them: then their names are tokens."""
-    fewest = min(len(tokenizer.encode(entity)) for entity in ("&apos;", "&quot;"))
-    return fewest <= 3  # the ampersand, the name and the semicolon
 
 
 def language_marker(language: str | None) -> str:
