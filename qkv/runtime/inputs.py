@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Generic, Protocol, TypeVar
 
 from qkv.data.python_rows import column_keys, column_values, is_row_data_set
-from qkv.errors import InputError, InputTypeError, ItemError, QkvError, type_name
+from qkv.errors import InputError, InputTypeError, ItemError, OptionError, QkvError, type_name
 from qkv.runtime.pace import Pace
 
 HALF = "has half a character (a lone surrogate). Correct it."
@@ -156,6 +157,12 @@ def check_text(method: str, argument: str, value: Any) -> None:
         raise InputTypeError(f"{argument} is {type_name(value)}; {method}() expects a text.")
     if has_lone_surrogate(value):
         raise InputError(f"{argument} {HALF}")
+
+
+def check_count(argument: str, value: Any, most: int) -> None:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= most:
+        raise OptionError((argument, f"must be a whole number from 1 to {most:,}, not {value!r:.40}"))
 
 
 def is_several(given: Any) -> bool:

@@ -109,6 +109,23 @@ def test_a_second_thread_cannot_train_into_the_folder_of_a_running_one(tmp_path:
     assert all("another run uses" in str(each) for each in errors)
 
 
+@pytest.mark.parametrize(
+    ("callbacks", "message"),
+    [
+        ([Recorder], "callbacks[0] is the class Recorder; give an instance, such as Recorder()."),
+        (
+            [Recorder(), print],
+            "callbacks[1] is builtin_function_or_method; expected an instance of qkv.Callback.",
+        ),
+        (print, "callbacks is builtin_function_or_method; expected a list of instances of qkv.Callback."),
+    ],
+)
+def test_a_callback_that_is_none_is_named(callbacks: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        qkv.train_translator(PAIRS, output=tmp_path / "run", steps=2, callbacks=callbacks, **QUIET)
+    assert not (tmp_path / "run").exists()
+
+
 # Keywords ------------------------------------------------------------------------------------------------
 
 PRESENTATION = ("json",)  # of the command line alone

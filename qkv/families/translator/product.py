@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, overload
 from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import TranslationConfig, TranslationRunner
-from qkv.errors import InputTypeError, ModelError
+from qkv.errors import ModelError, check_rules
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.lines import LineTranslation
@@ -23,7 +23,7 @@ from qkv.families.translator.options import (
 from qkv.families.translator.pipeline import AttentionMap, Done, Pipeline
 from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.translations import UNSURE, Links, Translation, judged
-from qkv.runtime.inputs import Column, check_text, in_thread, texts_for
+from qkv.runtime.inputs import Column, check_count, check_text, in_thread, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -402,6 +402,9 @@ class Translator(Model):
         Returns:
             An iterator of the parts. Together they are the translation.
 
+        Raises:
+            OptionError: An option is for beam search or for several hypotheses.
+
         Example:
             >>> translator = qkv.load("runs/en-de")
             >>> "".join(translator.stream("one two")) == "".join(translator.stream("one two"))
@@ -409,7 +412,8 @@ class Translator(Model):
         """
         check_text("stream", "text", text)
         decoding, _ = options_from(options, keywords)
-        return self._pipeline.stream(text, decoding)
+        check_streaming(decoding)
+        return (part for part in self._pipeline.stream(text, decoding) if part)
 
     @with_options(TranslationOptions, without=["prefix"])
     def alternatives(
@@ -438,6 +442,7 @@ class Translator(Model):
         """
         check_text("alternatives", "text", text)
         check_text("alternatives", "prefix", prefix)
+        check_count("count", count, len(self.tokenizer))
         decoding, _ = options_from(options, keywords)
         return self._pipeline.alternatives(text, prefix, count, decoding)
 
@@ -511,10 +516,20 @@ class Translator(Model):
 def options_from(
     options: TranslationOptions, keywords: dict[str, Any]
 ) -> tuple[TranslationOptions, ConfidenceOptions]:
-    if not isinstance(options, TranslationOptions):
-        raise InputTypeError(f"options must be TranslationOptions, not {type(options).__name__}.")
     decoding, confidence = split_options(as_options(keywords), options, ANY_CONFIDENCE)
     return decoding, confidence
+
+
+def check_streaming(options: TranslationOptions) -> None:
+    """A part that was given to the caller cannot be replaced by a better one. So nothing is searched for."""
+    greedy = "must be left out: stream() decodes greedily, or samples"
+    check_rules(
+        [("beam_size", greedy, options.beam_size in (None, 1))]
+        + [
+            (name, greedy, getattr(options, name) == getattr(DEFAULTS, name))
+            for name in ("num_hypotheses", "length_penalty", "patience", "coverage_penalty", "alignments")
+        ]
+    )
 
 
 def as_options(keywords: dict[str, Any]) -> dict[str, Any]:
