@@ -114,10 +114,17 @@ def folder_of(model: str | Path, revision: str | None) -> Path:
         or folder.parent.is_dir()
     ):
         return folder  # a folder whose parent exists is meant as a folder
-    cached = cache_folder() / "models" / f"{name.replace('/', '--')}{f'@{revision}' if revision else ''}"
+    cached = cache_folder() / "models" / cache_name(name, revision)
     if not (cached / "config.json").exists():
         import_from_hub(name, revision, cached)
     return cached
+
+
+def cache_name(name: str, revision: str | None) -> str:
+    """The name of a model's folder in the cache. The name of a branch may have slashes."""
+    from urllib.parse import quote  # rarely needed
+
+    return name.replace("/", "--") + (f"@{quote(revision, safe='')}" if revision else "")
 
 
 def import_from_hub(name: str, revision: str | None, cached: Path) -> None:

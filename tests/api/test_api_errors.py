@@ -112,6 +112,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
     ("gpt", lambda m: qkv.Translator.load("runs/gpt"), qkv.ModelError, "runs/gpt holds a LanguageModel, not a Translator."),
     ("gpt", lambda m: qkv.load(None), TypeError, "load() expects the folder or the name of a model, not None."),
     ("gpt", lambda m: qkv.load("runs/gpt", compute_type="int4"), qkv.OptionError, "compute_type must be one of auto, int8, float32, bf16, not 'int4'."),
+    ("gpt", lambda m: qkv.load("runs/gpt", device="mps"), qkv.OptionError, "device 'mps' is not available to torch on this machine. Use the CPU."),
     ("gpt", lambda m: qkv.load("runs/gpt", compute="int8"), TypeError, "load() has no option 'compute'. Did you mean 'compute_type'?"),
 ]  # fmt: skip
 
