@@ -140,11 +140,11 @@ def fit(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:
 def short_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
     """softmax(QKᵀ / √K + mask) V on the CPU, with gradients: (B, H, T, K) and (B, H, S, K) to (B, H, T, K)."""
     heads = q.shape[1]
-    beside = [
+    rows = [
         each.transpose(1, 2).flatten(-2).contiguous() for each in (q, k, v)
     ]  # a view: they are in this order in memory
     scores = q.new_zeros(1, 1, k.shape[2]) if mask is None else laid_out(mask)
-    z: Tensor = ShortAttention.apply(*beside, scores, heads)  # type: ignore[no-untyped-call]
+    z: Tensor = ShortAttention.apply(*rows, scores, heads)  # type: ignore[no-untyped-call]
     return z.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 

@@ -232,8 +232,8 @@ class LanguageModel(Model):
     ) -> Iterator[str]:
         known = self.tokenizer.token_bytes
         ids = self._stream_ids(self._encode(prompt), generation, slides)
-        said = stop_at(decode_stream(known[token] for token in ids), generation.stop)
-        return prepend(self.tokenizer.separator_after(prompt), said)
+        parts = stop_at(decode_stream(known[token] for token in ids), generation.stop)
+        return prepend(self.tokenizer.separator_after(prompt), parts)
 
     def _encode(self, text: str) -> list[int]:
         """Token ids. A music model rejects text, because `Notes` would encode it as nothing."""

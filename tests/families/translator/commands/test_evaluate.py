@@ -433,7 +433,7 @@ FILE_MISTAKES = {
     "no number": ("model --source a.en --reference a.xx --length-penalty nan", "--length-penalty must be from 0 to 50"),
     "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge needs --source or --pairs"),
     "no reference": ("good.xx --reference", "--reference needs a value"),
-    "neither references nor pairs": ("good.xx", "give either --reference with one file or more, or --pairs"),
+    "neither references nor pairs": ("good.xx", "give --reference (texts or files) or --pairs"),
     "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
     "source and pairs": ("good.xx --source a.en --pairs a.tsv", "leave out --source"),
     "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam-size and --length-penalty"),
