@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from qkv.api.training import (
         fine_tune,
         resume,
+        train,
         train_bert,
         train_codebook,
         train_dalle,
@@ -128,6 +129,7 @@ __all__ = [
     "load",
     "resume",
     "trace",
+    "train",
     "train_bert",
     "train_codebook",
     "train_dalle",
@@ -198,6 +200,7 @@ WHERE = {
     "info": "qkv.api.information",
     "load": "qkv.api.loading",
     "resume": "qkv.api.training",
+    "train": "qkv.api.training",
     "trace": "qkv.families.tracing",
     "train_bert": "qkv.api.training",
     "train_codebook": "qkv.api.training",

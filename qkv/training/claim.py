@@ -6,10 +6,10 @@ from pathlib import Path
 
 from qkv.checkpoint.files import make_folders
 from qkv.checkpoint.outputs import check_folder_name
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.checkpoint.state import LOCK_FILE, only_one_run, states_in
 from qkv.errors import QkvError
 from qkv.flags import OptionMessageError
-from qkv.training.run_file import RUN_FILE
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import make_folders
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.errors import QkvError
 
 FOLDER = "data"  # in OUTPUT/training
-RUN_FILE = "run.json"  # next to it, if the run has started
 
 Values = dict[str, Any]
 """Inputs by name."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import MODEL_FILE, REPORT_FILE
 from qkv.checkpoint.files import read_json, seal, write_json
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.checkpoint.state import load_latest, set_aside_after
 from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import QkvError
@@ -24,7 +25,7 @@ from qkv.training.position import Plan
 from qkv.training.product import ProductType
 from qkv.training.randomness import seed_for
 from qkv.training.report import end_reason, parameter_count
-from qkv.training.run_file import RUN_FILE, check_same_run, remove_on_error, run_identity, write_run_file
+from qkv.training.run_file import check_same_run, remove_on_error, run_identity, write_run_file
 from qkv.training.selection import choose_weights, keep_average
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread

@@ -34,7 +34,7 @@ NAMES = """
     MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
     SaveEvent Score StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison TranslationOptions
     TranslationReport Translator ValidationEvent __version__ clean evaluate explore export fine_tune import_model info load
-    resume trace train_bert train_codebook train_dalle train_gpt train_translator train_vit
+    resume trace train train_bert train_codebook train_dalle train_gpt train_translator train_vit
 """
 
 
@@ -73,6 +73,7 @@ CALLS = {
     "load": "qkv.load('runs/en-de')",
     "resume": "qkv.resume('runs/en-de')",
     "trace": "qkv.trace(qkv.load('runs/en-de'), 'one')",
+    "train": "qkv.train('gpt', ['one two'], output='new')",
     "train_bert": "qkv.train_bert(['one two'], output='new')",
     "train_codebook": "qkv.train_codebook(['picture.png'], output='new')",
     "train_dalle": "qkv.train_dalle(scenes=100, output='new')",

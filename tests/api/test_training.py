@@ -361,7 +361,7 @@ def test_the_family_of_the_model_decides_what_fine_tuning_does(bases: Path, tmp_
 
 def test_a_model_that_cannot_be_fine_tuned_is_an_error(bases: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        ModelError, match=r"codebook cannot be fine-tuned. Give a translator, a language model"
+        ModelError, match=r"codebook cannot be fine-tuned\. Kinds of models that can: translator, gpt"
     ):
         qkv.fine_tune(bases / "codebook", PAIRS, out=tmp_path / "run")
     with pytest.raises(InputTypeError, match=r"model is int; expected a model or its folder."):
