@@ -156,7 +156,7 @@ def test_keywords_replace_fields_of_the_options() -> None:
     translator = qkv.load("runs/en-de", kind=qkv.Translator)
     options = qkv.TranslationOptions(beam_size=1, num_hypotheses=2)
     assert isinstance(translator.translate("one", options, num_hypotheses=3), list)
-    assert translator.translate("one", options, num_hypotheses=1) == translator.translate("one", beam=1)
+    assert translator.translate("one", options, num_hypotheses=1) == [translator.translate("one", beam=1)]
 
 
 @pytest.mark.usefixtures("folder")
@@ -241,3 +241,21 @@ def test_two_iterators_are_compared_lazily_pair_by_pair() -> None:
     assert [next(results) for _ in range(2)]
     with pytest.raises(qkv.InputError, match="second has only 2 texts"):
         next(results)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_number_of_hypotheses_always_gives_lists() -> None:
+    translator = qkv.load("runs/en-de", kind=qkv.Translator)
+    best = translator.translate(TEXTS)
+    assert translator.translate(TEXTS, num_hypotheses=1) == [[each] for each in best]
+    assert translator.translate(TEXTS[0], num_hypotheses=1) == [best[0]]
+    assert translator.translate(TEXTS, qkv.TranslationOptions(num_hypotheses=1)) == best
+
+
+@pytest.mark.usefixtures("folder")
+def test_nothing_is_protected_with_none_as_on_the_command_line() -> None:
+    translator = qkv.load("runs/en-de", kind=qkv.Translator)
+    assert "{name}" in translator.translate("one {name}")
+    unprotected = translator.translate("one {name}", protect=())
+    assert translator.translate("one {name}", protect="none") == unprotected
+    assert translator.translate("one {name}", protect=["none"]) == unprotected

@@ -229,8 +229,8 @@ class Translator(Model):
             done: Called with the number of segments that were newly translated, for progress.
 
         Returns:
-            A translation for a text, a list for many texts, a lazy iterator for an iterator. With `num_hypotheses` above 1
-            each translation is a list, best first.
+            A translation for a text, a list for many texts, a lazy iterator for an iterator. With the
+            keyword `num_hypotheses`, even if it is 1, each translation is a list, best first.
 
         Raises:
             InputTypeError: Something is not a text.
@@ -250,7 +250,8 @@ class Translator(Model):
         decoding, confidence = options_from(options, keywords)
         self._check_confidence(confidence)
         decoding = replace(decoding, alignments=decoding.alignments or details)
-        pipeline, several = self._together_with(ensemble)._pipeline, decoding.num_hypotheses > 1
+        pipeline = self._together_with(ensemble)._pipeline
+        several = decoding.num_hypotheses > 1 or "num_hypotheses" in keywords
         only_text = not (details or several or confidence.min_confidence is not None)
 
         def many(part: list[str]) -> list[Any]:
@@ -533,10 +534,13 @@ def check_streaming(options: TranslationOptions) -> None:
 
 
 def as_options(keywords: dict[str, Any]) -> dict[str, Any]:
-    """A glossary can be a mapping or a file."""
-    if "glossary" not in keywords:
-        return keywords
-    return {**keywords, "glossary": Glossary.from_any(keywords["glossary"])}
+    """A glossary can be a mapping or a file. `protect="none"` protects nothing, as on the command line."""
+    found = dict(keywords)
+    if "glossary" in found:
+        found["glossary"] = Glossary.from_any(found["glossary"])
+    if found.get("protect") in ("none", ("none",), ["none"]):
+        found["protect"] = ()
+    return found
 
 
 def shown(translation: Translation, confidence: ConfidenceOptions, details: bool) -> Shown:
