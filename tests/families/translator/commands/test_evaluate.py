@@ -434,7 +434,7 @@ FILE_MISTAKES = {
     "nothing to merge by": ("good.xx --reference a.xx --merge", "--merge needs --source or --pairs"),
     "no reference": ("good.xx --reference", "--reference needs a value"),
     "neither references nor pairs": ("good.xx", "give --reference (texts or files) or --pairs"),
-    "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give either --reference"),
+    "references and pairs": ("good.xx --reference a.xx --pairs a.tsv", "give --reference"),
     "source and pairs": ("good.xx --source a.en --pairs a.tsv", "leave out --source"),
     "a beam for a file": ("good.xx --reference a.xx --beam 3", "leave out --beam-size and --length-penalty"),
     "a penalty for a file": ("good.xx --reference a.xx --length-penalty 1", "good.xx is a file of translations"),
