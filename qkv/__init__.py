@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from qkv.api.training import (
         fine_tune,
         resume,
+        train,
         train_bert,
         train_codebook,
         train_dalle,
@@ -136,6 +137,7 @@ __all__ = [
     "serve",
     "serve_app",
     "trace",
+    "train",
     "train_bert",
     "train_codebook",
     "train_dalle",
@@ -211,6 +213,7 @@ WHERE = {
     "resume": "qkv.api.training",
     "serve": "qkv.api.serving",
     "serve_app": "qkv.api.serving",
+    "train": "qkv.api.training",
     "trace": "qkv.families.tracing",
     "train_bert": "qkv.api.training",
     "train_codebook": "qkv.api.training",
@@ -225,7 +228,14 @@ def __getattr__(name: str) -> Any:
     """Import a public name. It is then an attribute of the module, so this runs once for each."""
     if name not in WHERE:
         raise AttributeError(f"module 'qkv' has no attribute '{name}'")
-    found = getattr(importlib.import_module(WHERE[name]), name)
+    try:
+        found = getattr(importlib.import_module(WHERE[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        from qkv.environment import missing_torch
+
+        raise missing_torch(f"qkv.{name}") from None
     globals()[name] = found
     return found
 

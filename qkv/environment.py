@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from qkv.errors import MissingExtraError
 
@@ -33,6 +34,12 @@ def under_torchrun() -> bool:
 def is_helper() -> bool:
     """Is this process not the first of a training run? Only the first prints and writes."""
     return HELPER in os.environ or (under_torchrun() and os.environ.get("RANK", "0") != "0")
+
+
+def path_of_children() -> str:
+    """PYTHONPATH for a process that is started with -P: the folder of this package, and what the user set."""
+    own = str(Path(__file__).parents[1])
+    return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH")]))
 
 
 def has_torch() -> bool:

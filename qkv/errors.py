@@ -41,7 +41,7 @@ class InputError(QkvError, ValueError):
         ...     qkv.load("runs/bert").fill("no mask here")
         ... except qkv.InputError as error:
         ...     print(error)
-        text 1 has no [MASK]. Write it where a word should be filled in.
+        the text has no [MASK]. Write it where a word should be filled in.
     """
 
 
@@ -156,15 +156,29 @@ class ProcessEndedError(QkvError):
 
 
 class ItemError(InputError):
-    """An error in one of several inputs: its number from 0, and the rest of the sentence."""
+    """An error in one of several inputs: its number from 0, and the rest of the sentence.
 
-    def __init__(self, number: int, fault: str, kind: str = "text"):
-        super().__init__(f"{kind} {number + 1} {fault}")
-        self.number, self.fault, self.kind = number, fault, kind
+    The message counts as Python does, `texts[1] is empty.`; the command line writes `text 2 is empty.`
+    """
 
-    def after(self, before: int) -> "ItemError":
-        """The same error, if so many inputs came before these."""
-        return ItemError(self.number + before, self.fault, self.kind)
+    def __init__(self, number: int, fault: str, kind: str = "text", argument: str | None = None):
+        super().__init__(f"{argument or f'{kind}s'}[{number}] {fault}")
+        self.number, self.fault, self.kind, self.argument = number, fault, kind, argument
+
+    def after(self, before: int, argument: str | None = None) -> "ItemError":
+        """The same error, renumbered: `before` inputs came first."""
+        return ItemError(self.number + before, self.fault, self.kind, argument or self.argument)
+
+    def counted(self) -> str:
+        """The message as the command line writes it: counted from 1."""
+        return f"{self.kind} {self.number + 1} {self.fault}"
+
+
+def type_name(value: object) -> str:
+    """The type of a value, for messages. None and NaN, which mean a missing value, are named as they are."""
+    if value is None or (isinstance(value, float) and value != value):
+        return str(value)
+    return type(value).__name__
 
 
 @contextmanager

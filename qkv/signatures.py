@@ -35,7 +35,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from qkv.errors import OptionError
+from qkv.errors import InputTypeError, OptionError, type_name
 from qkv.flags import DATA, Flag
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -94,8 +94,15 @@ def with_options(
         ordered = list(options.values())
         renamed = {name: each.name for each in ordered for name in each.aliases} | dict(aliases or {})
 
+        place = next((place for place, each in enumerate(named) if each.name == "options"), None)
+        kind = sources[0] if isinstance(sources[0], type) else type(sources[0])
+
         @functools.wraps(function)
         def call(*arguments: Any, **keywords: Any) -> Any:
+            if place is not None:
+                check_options_object(
+                    arguments[place] if place < len(arguments) else keywords.get("options", kind), kind
+                )
             if not keywords.keys() <= taken:
                 keywords = with_real_names(function.__name__, keywords, [*taken, *options], renamed)
             return function(*arguments, **keywords)
@@ -106,6 +113,11 @@ def with_options(
         return typing.cast(Function, call)
 
     return decorate
+
+
+def check_options_object(given: Any, kind: type) -> None:
+    if given is not kind and not isinstance(given, kind):
+        raise InputTypeError(f"options must be {kind.__name__}, not {type_name(given)}.")
 
 
 def with_real_names(
@@ -264,9 +276,7 @@ def one_of(option: Option, hint: Any, value: Any) -> Any:
         return value
     kind, name = KINDS[hint]
     if not isinstance(value, kind) or (isinstance(value, bool) and hint is not bool):
-        raise OptionError(
-            (option.name, f"must be {name}, not {'None' if value is None else type(value).__name__}")
-        )
+        raise OptionError((option.name, f"must be {name}, not {type_name(value)}"))
     return hint(value)
 
 

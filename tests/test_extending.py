@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import forked
@@ -46,6 +48,24 @@ def test_a_family_of_another_package_trains_saves_loads_and_runs(package: Path) 
     resumed = run(package, "train", "bigram", "--resume", "--output", "out")
     assert resumed.returncode == 0, resumed.stderr
     assert "complete" in resumed.stderr
+
+
+def test_a_family_of_another_package_is_trained_from_python(package: Path) -> None:
+    paths = os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")])
+    program = (
+        "import qkv; model = qkv.train('bigram', text='book.txt', output='python', learning_rate=0.2, progress=False); "
+        "print(type(model).__name__, model.info()['kind'])"
+    )
+    given = [sys.executable, "-c", program]
+    ended = subprocess.run(
+        given,
+        capture_output=True,
+        text=True,
+        cwd=package,
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+    )
+    assert ended.stdout == "Bigram bigram, a model of characters\n", ended.stderr
 
 
 def test_the_help_lists_families_of_other_packages(package: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 from commands import ENVIRONMENT
 
 # None in sys.modules would not do: libraries look there to see whether torch is in use.
-WITHOUT_TORCH = """
+HIDE_TORCH = """
 import importlib.machinery, json, sys
 
 class Hiding(importlib.machinery.PathFinder):
@@ -16,6 +16,8 @@ class Hiding(importlib.machinery.PathFinder):
         return None if name.partition(".")[0] == "torch" else super().find_spec(name, path, target)
 
 sys.meta_path = [Hiding if each is importlib.machinery.PathFinder else each for each in sys.meta_path]
+"""
+WITHOUT_TORCH = f"""{HIDE_TORCH}
 from qkv.cli import main
 for arguments in json.loads(sys.argv[1]):
     main(arguments)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from qkv import html
 from qkv.checkpoint.outputs import check_new_folder
 from qkv.data.python_rows import as_path
+from qkv.environment import require_torch
 from qkv.errors import DataError, InputError, OptionError
 from qkv.flags import OptionalFile, OptionMessageError, OrData
 from qkv.signatures import replace_options, with_options
@@ -80,6 +81,7 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
 
 
 def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
+    require_torch("an import")
     from qkv.hub.download import folder_of
     from qkv.hub.importing import import_model as import_folder
 
@@ -213,6 +215,7 @@ def bundle_of(model: Any) -> Iterator[Path]:
 def run_export(model: Path, to: Library, output: Path, options: ExportOptions) -> ExportReport:
     if (options.source is None) != (options.target is None):
         raise OptionMessageError("give both {source} and {target}, or neither.")
+    require_torch("an export")
     if to == "ctranslate2":
         return to_ctranslate2(model, output, options)
     if options.compute_type != "float32" or options.source is not None:

@@ -99,7 +99,7 @@ def evaluate(
     Args:
         model: A model from `qkv.load`, or its folder. For translations of another tool, the translations: a list or a file.
             A folder is opened in float32, a loaded model is used as it is.
-        source: Sentences to translate; for a classifier, texts of which `labels` are the classes.
+        source: Sentences to translate; for a classifier, texts whose classes are in `labels`.
         reference: A translation of each sentence, or a list of several for each.
         source_column: The column of the sources in `pairs`, if its name does not say so.
         target_column: The column of the references in `pairs`.

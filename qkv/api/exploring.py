@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from qkv.checkpoint.outputs import check_new_file
 from qkv.data.python_rows import Row, as_path
-from qkv.environment import in_notebook
-from qkv.errors import MissingExtraError, check_rules
+from qkv.environment import in_notebook, require_torch
+from qkv.errors import MissingExtraError, QkvError, check_rules
 from qkv.flags import Flag, OptionMessageError
 from qkv.listening import listen, url_host
 from qkv.signatures import replace_options, with_options
@@ -97,6 +97,8 @@ class Exploration:
         """
         if self.address is not None:
             return self.address
+        if self._explorer is None:
+            raise QkvError("this explorer is closed. Open it again with qkv.explore().")
         service = web_service()
         listener = listen(host, port, fallback=fallback)
         self._server = service.new_server(self._explorer, service.accepted_hosts(host))
@@ -189,6 +191,7 @@ def explore(model: Any, text: str | None = None, **options: Any) -> Exploration 
         decoder cross-attention, layer 1, head 1
         ...
     """
+    require_torch("the explorer")
     chosen = replace_options(ExploreOptions(), options if text is None else {**options, "text": text})
     check_options(chosen)
     files = ExitStack()

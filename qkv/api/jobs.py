@@ -85,8 +85,11 @@ class Show:
             say(line)
 
 
-def execute(job: Job, show: Show, stop: StopRequest | None = None) -> Outcome[Any]:
-    """Train in this process and in helpers. Under torchrun, every process calls this."""
+def execute(job: Job, show: Show, stop: StopRequest | None = None, *, claimed: bool = False) -> Outcome[Any]:
+    """Train in this process and in helpers. Under torchrun, every process calls this.
+
+    `claimed` says that the caller holds the output folder.
+    """
     # Must be set before torch is imported: large tensors then use huge pages, which is faster.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     from qkv.training.claim import claim_output
@@ -97,7 +100,8 @@ def execute(job: Job, show: Show, stop: StopRequest | None = None) -> Outcome[An
         from qkv.training.tensorboard import summary_writer
 
         summary_writer()  # fails now, not after the run has started, if it is not installed
-    with nullcontext() if is_helper() else claim_output(command.output, resume=command.resume):
+    held = claimed or is_helper()
+    with nullcontext() if held else claim_output(command.output, resume=command.resume):
         check_base(job)
         data = command.inputs.read(command.settings, show.say)
         job = replace(job, command=with_final_settings(job, data.amount))
@@ -196,6 +200,7 @@ def train(job: Job, data: Any, group: Group, show: Show, stop: StopRequest | Non
                 "tensorboard": command.tensorboard,
             },
             stop=stop,
+            claimed=True,  # by `execute`
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from qkv.checkpoint.files import read_json
 from qkv.engine.library import cache_folder
 from qkv.environment import has_torch
-from qkv.errors import DataError, InputTypeError, MissingExtraError, ModelError, QkvError
+from qkv.errors import DataError, InputTypeError, MissingExtraError, ModelError, QkvError, type_name
 from qkv.families.loading import load as load_folder
 from qkv.runtime.model import Model
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, warn_in_python
@@ -102,8 +102,7 @@ def load(
         Translator(en → de, 290 tokens)
     """
     if not isinstance(model, str | Path):
-        given = "None" if model is None else type(model).__name__
-        raise InputTypeError(f"load() expects the folder or the name of a model, not {given}.")
+        raise InputTypeError(f"load() expects the folder or the name of a model, not {type_name(model)}.")
     opened = load_folder(folder_of(model, revision), replace_options(options, keywords), warn=warn)
     if kind is not None and not isinstance(opened, kind):
         raise ModelError(f"{model} holds a {type(opened).__name__}, not a {kind.__name__}.")
@@ -119,7 +118,7 @@ def folder_of(model: str | Path, revision: str | None) -> Path:
         return folder
     if "/" in name and folder.parent.is_dir():
         return folder  # a folder whose parent exists is meant as a folder
-    cached = models_cache() / f"{name.replace('/', '--')}{f'@{revision}' if revision else ''}"
+    cached = models_cache() / cache_name(name, revision)
     if not (cached / "config.json").exists():
         import_once(name, revision, cached)
     return cached
@@ -153,6 +152,13 @@ def imported_folder(folder: Path) -> Path:
 
 def models_cache() -> Path:
     return cache_folder() / "models"
+
+
+def cache_name(name: str, revision: str | None) -> str:
+    """The name of a model's folder in the cache. The name of a branch may have slashes."""
+    from urllib.parse import quote  # rarely needed
+
+    return name.replace("/", "--") + (f"@{quote(revision, safe='')}" if revision else "")
 
 
 def import_once(name: str, revision: str | None, cached: Path) -> None:

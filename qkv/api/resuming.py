@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import read_sealed
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.configs import changed_paths, from_dict
 from qkv.data.origins import PYTHON_DATA
 from qkv.errors import QkvError
@@ -21,7 +22,7 @@ from qkv.training.trainable import Inputs, Trainable
 
 
 def run_file(out: Path) -> Path:
-    return out / "training" / "run.json"
+    return out / "training" / RUN_FILE
 
 
 def trainable_of_run(out: Path) -> Trainable:

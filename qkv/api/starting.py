@@ -15,7 +15,7 @@ from qkv.api.jobs import Job, Show, execute
 from qkv.api.loading import folder_of
 from qkv.api.resuming import resumed_command, run_file, stored_command, trainable_of_run
 from qkv.environment import require_torch, under_torchrun
-from qkv.errors import DataError, InputError, InputTypeError, QkvError
+from qkv.errors import DataError, InputError, InputTypeError, QkvError, type_name
 from qkv.families import trainings
 from qkv.families.family import resolve
 from qkv.families.loading import load
@@ -114,11 +114,7 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
     require_torch("training")
     if under_torchrun():
         raise QkvError("Python functions train on one machine. Under torchrun, use the command `qkv train`.")
-    for number, callback in enumerate(callbacks):
-        if not hasattr(callback, "on_validation"):
-            raise InputTypeError(
-                f"callbacks[{number}] is {type(callback).__name__}; expected an instance of qkv.Callback."
-            )
+    check_callbacks(callbacks)
     from qkv.training.claim import claim_output
     from qkv.training.signals import StopRequest
 
@@ -129,7 +125,7 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
         write_data(data, out, resumes=job.command.resume) as values,
     ):
         command = replace(job.command, inputs=replace(job.command.inputs, **values))
-        outcome = execute(replace(job, command=command), show, stop)
+        outcome = execute(replace(job, command=command), show, stop, claimed=True)
     if outcome.report is None or stop.error is not None:
         show.say(f"stopped at step {outcome.step:,}, saved. To resume: qkv.resume({str(out)!r})")
         if stop.error is not None:
@@ -141,6 +137,23 @@ def run(job: Job, data: GivenData, callbacks: Sequence[Callback], progress: bool
     for line in model.report.advice:
         show.say(f"advice: {line}")
     return model
+
+
+def check_callbacks(callbacks: Any) -> None:
+    if not isinstance(callbacks, Sequence):
+        raise InputTypeError(
+            f"callbacks is {type_name(callbacks)}; expected a list of instances of qkv.Callback."
+        )
+    for number, each in enumerate(callbacks):
+        if isinstance(each, type):
+            name = each.__name__
+            raise InputTypeError(
+                f"callbacks[{number}] is the class {name}; give an instance, such as {name}()."
+            )
+        if not hasattr(each, "on_validation"):
+            raise InputTypeError(
+                f"callbacks[{number}] is {type_name(each)}; expected an instance of qkv.Callback."
+            )
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qkv.api.starting import fine_tuning_of, model_input, name_data, resume_model, train_model, trainables_of
-from qkv.errors import ModelError
+from qkv.errors import InputError, ModelError
+from qkv.families import bundle_kinds, own_families, trainings
 from qkv.families.loading import kind_of
 from qkv.signatures import with_options
 from qkv.training.command import nominal_command
@@ -24,6 +25,44 @@ if TYPE_CHECKING:
     from qkv.families.translator.product import Translator
     from qkv.families.vit.product import ImageClassifier
     from qkv.training.callbacks import Callback
+
+
+def train(
+    name: str,
+    data: Any = None,
+    *,
+    callbacks: Sequence[Callback] = (),
+    progress: bool = True,
+    **options: Any,
+) -> Any:
+    """Train a model of any family, also of one that another package adds: what `qkv train NAME` does.
+
+    For qkv's own families, `train_translator` and the other functions say more about their data and options.
+
+    Args:
+        name: What to train, as in `qkv train NAME`.
+        data: The data, if the family accepts data that are not files. Files are given by their options.
+        callbacks: Instances of `qkv.Callback`.
+        progress: Show progress: a bar in a terminal, a live line in a notebook, otherwise some lines.
+        options: Options of `qkv train NAME`, with underscores.
+
+    Returns:
+        The model, opened as by `qkv.load`.
+
+    Raises:
+        InputError: No family trains models of this name.
+
+    Example:
+        >>> texts = ["one two three four five " * 40]
+        >>> tiny = {"width": 8, "heads": 2, "ffn_width": 8, "max_length": 8, "processes": 1}
+        >>> qkv.train("gpt", texts, output="runs/any", steps=2, progress=False, **tiny).report["training"]["steps"]
+        2
+    """
+    if name not in trainings():
+        raise InputError(f"nothing trains {name!r}. Choose from {', '.join(trainings())}.")
+    tunes = options.get("fine_tune") is not None
+    siblings = [each for each in trainables_of(name) if ("fine_tune" in each.needs) == tunes]
+    return train_model("train", name, name_data(siblings, data, options), callbacks, progress)
 
 
 def options_for(name: str, *, fine_tunes: bool = False) -> list[Any]:
@@ -269,7 +308,12 @@ def train_dalle(
 
 
 @with_options(
-    *(each for name in ("translator", "gpt", "bert", "vit") for each in options_for(name, fine_tunes=True)),
+    *(
+        each
+        for family in own_families()
+        for training in family.trainings
+        for each in options_for(training.name, fine_tunes=True)
+    ),
     without=("fine_tune",),
 )
 def fine_tune(
@@ -338,7 +382,6 @@ def fine_tune(
 
 def training_of(commands: Any, model: Any) -> str:
     """What fine-tunes a model, from the commands that accept it, or from its class if it has no folder."""
-    from qkv.families import bundle_kinds
     from qkv.families.family import resolve
 
     if not isinstance(commands, tuple):
@@ -347,9 +390,8 @@ def training_of(commands: Any, model: Any) -> str:
     name = fine_tuning_of(commands)
     if name is None:
         what = str(model) if isinstance(model, Path) else f"a {type(model).__name__}"
-        raise ModelError(
-            f"{what} cannot be fine-tuned. Give a translator, a language model, a BERT or an image classifier."
-        )
+        known = ", ".join(each.name for each in bundle_kinds().values() if fine_tuning_of(each.commands))
+        raise ModelError(f"{what} cannot be fine-tuned. Kinds of models that can: {known}.")
     return name
 
 

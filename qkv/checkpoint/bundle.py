@@ -18,6 +18,7 @@ from typing import Any
 from qkv.checkpoint.arrays import StoredArrays, write_arrays
 from qkv.checkpoint.files import bytes_hash, file_hash, read_json, write_file, write_json
 from qkv.checkpoint.header import Shape
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.checkpoint.training_report import REPORT_FILE as REPORT_FILE
 from qkv.errors import DataError
 
@@ -114,7 +115,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     """The checked content of config.json, without its format number."""
     if not folder.exists():
         raise DataError(f"there is no folder {folder}. Give the folder of a trained or imported model.")
-    if not (folder / CONFIG_FILE).is_file() and (folder / "training" / "run.json").is_file():
+    if not (folder / CONFIG_FILE).is_file() and (folder / "training" / RUN_FILE).is_file():
         raise DataError(
             f"{folder} has no model yet: its training run stopped before the first validation. Resume the run."
         )

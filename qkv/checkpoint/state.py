@@ -26,6 +26,7 @@ from qkv.checkpoint.files import (
     sync_folder,
     write_through,
 )
+from qkv.checkpoint.run_folder import state_folder
 from qkv.checkpoint.tensors import read_tensors, tensor_bytes
 from qkv.errors import DataError, QkvError
 
@@ -46,7 +47,7 @@ class State:
 def save_state(folder: Path, state: State) -> None:
     """Save a state. An OSError means that it could not be saved; earlier ones are untouched."""
     make_folders(folder)
-    final = folder / f"step-{state.step}"
+    final = state_folder(folder, state.step)
     # A run that was resumed and stopped at once has already saved this step.
     if not (final.exists() and not damage(final) and read_sealed(final / MANIFEST)["run"] == state.run):
         place(folder, final, state)
@@ -132,10 +133,8 @@ def damage(path: Path, *, from_the_disk: bool = False) -> str | None:
 
 @contextmanager
 def only_one_run(folder: Path) -> Iterator[None]:
-    """Lock a run folder until the process ends."""
-    with lock_file(
-        folder / LOCK_FILE, f"another process is training in {folder.parent}. Wait for it or stop it."
-    ):
+    """Lock a run folder. The lock ends with the block or the process; other threads cannot take it either."""
+    with lock_file(folder / LOCK_FILE, f"another run uses {folder.parent}. Wait for it or stop it."):
         yield
 
 

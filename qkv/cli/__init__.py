@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 
 from qkv.cli.conventions import Conventions, names_options, split_conventions
 from qkv.environment import HELPER, missing_torch, under_torchrun
-from qkv.errors import DataError, ModelError, ProcessEndedError, QkvError
+from qkv.errors import DataError, ItemError, ModelError, ProcessEndedError, QkvError
 from qkv.families import commands, own_families, trainings
 from qkv.families.family import Command, resolve
 from qkv.families.shared_commands import SHARED
@@ -37,6 +37,8 @@ def run_or_exit(arguments: list[str]) -> None:
         sys.exit(USAGE)
     except (DataError, ModelError) as error:
         sys.exit(fail(error.with_flags(), DATA))
+    except ItemError as error:
+        sys.exit(fail(error.counted()))
     except QkvError as error:
         sys.exit(fail(error.with_flags()))
     except ModuleNotFoundError as error:

@@ -6,6 +6,7 @@ A message is JSON and arrays, in the format of safetensors, after its length.
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections import deque
@@ -20,10 +21,16 @@ import numpy as np
 from qkv.corpus.held_out import HeldOut
 from qkv.corpus.judge import Judge, Judged, Languages, Texts
 from qkv.corpus.settings import CleanSettings
-from qkv.errors import QkvError
+from qkv.environment import path_of_children
+from qkv.errors import ProcessEndedError, QkvError
 
 WAITING = 4  # parts per process that are read ahead
-PROGRAM = "from qkv.corpus.processes import serve; serve()"
+# The folders of the caller's path come last, so that none of their modules hides another.
+PROGRAM = (
+    "import json, sys; sys.path += [each for each in json.loads(sys.argv[1]) if each not in sys.path]; "
+    "from qkv.corpus.processes import serve; serve()"
+)
+GRACE = 10.0  # seconds in which a process that closed its output must end
 Arrays = Mapping[str, np.ndarray]
 
 
@@ -62,9 +69,18 @@ class Worker:
     """A process that judges one part after another. The judge is sent once: it may hold large test sets."""
 
     def __init__(self, judge: Judge):
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        # -P keeps the current folder off the path: it may hold files of any name.
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            [
+                sys.executable,
+                "-P",
+                "-c",
+                PROGRAM,
+                json.dumps([os.path.abspath(each) for each in sys.path if each]),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path_of_children()},
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -79,11 +95,21 @@ class Worker:
         except OSError:
             message = None
         if message is None:
-            raise QkvError("a process ended before its work was done: the machine may be out of memory.")
+            raise ProcessEndedError(f"a worker process ended too early, with {self.ending()}.")
         failure, arrays = message
         if failure:
             raise QkvError(failure)
         return Judged(**arrays)
+
+    def ending(self) -> str:
+        """How the process ended, for a message."""
+        with suppress(OSError):
+            self.input.close()
+        try:
+            code = self.process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return "its output closed"
+        return f"exit code {code}" if code >= 0 else f"signal {-code} ({signal.strsignal(-code)})"
 
     def end(self) -> None:
         for stream in (self.input, self.output):

@@ -5,8 +5,8 @@ from typing import Any
 
 from qkv.data.pair_columns import PairColumns, read_pair_rows
 from qkv.data.parallel import ParallelText
-from qkv.data.python_rows import Row, type_name
-from qkv.errors import InputError, InputTypeError
+from qkv.data.python_rows import Row
+from qkv.errors import InputError, InputTypeError, type_name
 
 TO_LIST = ("to_pylist", "to_list", "tolist")  # of columns in pyarrow, polars, and pandas and NumPy
 

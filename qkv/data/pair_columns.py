@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from qkv.data.language_codes import column_of_language, language_name
-from qkv.data.python_rows import Row, find_column, first_of, peek, rows_of, shown, type_name
-from qkv.errors import InputError, InputTypeError
+from qkv.data.python_rows import Row, find_column, first_of, peek, rows_of, shown
+from qkv.errors import InputError, InputTypeError, type_name
 
 PAIR = "a source and a target"
 SOURCE_NAMES = ("source", "src")

@@ -13,9 +13,9 @@ from qkv.data.captioned import CAPTIONS_FILE
 from qkv.data.images import ENDINGS, rotate_upright
 from qkv.data.labelled_pictures import CLASSES_FILE
 from qkv.data.labels import LABEL_NAMES
-from qkv.data.python_rows import Row, as_path, find_column, first_of, is_path, rows_of, shown, type_name
+from qkv.data.python_rows import Row, as_path, find_column, first_of, is_path, rows_of, shown
 from qkv.data.python_texts import class_names, label_text, peek, some_text
-from qkv.errors import InputError, InputTypeError
+from qkv.errors import InputError, InputTypeError, type_name
 
 IMAGE_NAMES = ("image", "img", "picture", "pixels", "images")
 CAPTION_NAMES = ("caption", "text", "captions", "description")

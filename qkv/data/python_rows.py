@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from qkv.errors import InputError, InputTypeError
+from qkv.errors import InputError, InputTypeError, type_name
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,6 @@ class Row:
 
 def is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
-
-
-def type_name(value: Any) -> str:
-    if value is None or (isinstance(value, float) and value != value):
-        return str(value)
-    return type(value).__name__
 
 
 def shown(names: Iterable[Any]) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from qkv.data.labels import LABEL_NAMES, SECOND_NAMES, TEXT_NAMES
 from qkv.data.pair_columns import PairColumns, read_pair_rows
-from qkv.data.python_rows import Row, find_column, first_of, peek, rows_of, shown, type_name
-from qkv.errors import InputError, InputTypeError
+from qkv.data.python_rows import Row, find_column, first_of, peek, rows_of, shown
+from qkv.errors import InputError, InputTypeError, type_name
 
 
 def write_lines(path: Path, records: Iterable[dict[str, Any]]) -> Path:

@@ -312,12 +312,14 @@ def processor() -> str:
     """The processor and its features, if the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0].splitlines()
-        told = [line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features")]
+        reported = [
+            line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features")
+        ]
     except OSError:
         import platform
 
-        told = [platform.processor()]
-    return repr((*system_and_machine(), told))
+        reported = [platform.processor()]
+    return repr((*system_and_machine(), reported))
 
 
 def cache_folder() -> Path:

@@ -68,7 +68,9 @@ class Difference:
             if self.clear
             else f"{better} scores better than {worse} by {size}, which may well be chance"
         )
-        return f"{claim}: if the two were equally good, it would lead by so much {often}."
+        return (
+            f"{claim}: if the two were equally good, a difference this large would occur by chance {often}."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

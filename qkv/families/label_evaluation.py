@@ -7,9 +7,9 @@ from typing import Any
 from qkv.data.choices import read_questions
 from qkv.data.given import check_length, items_of
 from qkv.data.labels import given_layout, is_number, named_layout, quote_some, read_labelled
-from qkv.data.python_rows import Row, as_path, is_path, rows_of, type_name
+from qkv.data.python_rows import Row, as_path, is_path, rows_of
 from qkv.data.python_texts import class_names
-from qkv.errors import DataError, InputError, InputTypeError, name_inputs
+from qkv.errors import DataError, InputError, InputTypeError, name_inputs, type_name
 from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_none, spearman
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator

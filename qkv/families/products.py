@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any, TypeVar
 
-from qkv.errors import InputTypeError
+from qkv.errors import InputTypeError, type_name
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind
 from qkv.families.loading import load_for
@@ -19,8 +19,7 @@ def kind_of_product(product: Any) -> BundleKind:
     for kind in bundle_kinds().values():
         if kind.product in classes:
             return kind
-    name = "None" if product is None else type(product).__name__
-    raise InputTypeError(f"the model is {name}; expected a folder, or a model from `qkv.load`.")
+    raise InputTypeError(f"the model is {type_name(product)}; expected a folder, or a model from `qkv.load`.")
 
 
 def folder_of(product: Any) -> Path | None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from qkv.data.images import is_image
-from qkv.errors import InputTypeError, ModelError
+from qkv.environment import require_torch
+from qkv.errors import InputTypeError, ModelError, type_name
 from qkv.families import bundle_kinds
 from qkv.families.family import BundleKind, resolve
 from qkv.families.loading import kind_of, load
@@ -44,23 +45,25 @@ def trace(model: Any, text: Any) -> Trace:
 
     Raises:
         ModelError: Models of this kind cannot be traced.
+        MissingExtraError: torch is not installed.
 
     Example:
         >>> trace = qkv.trace("runs/en-de", "the cat danced")
         >>> trace["decoder.0.cross_attention.weights"].ndim  # heads, output tokens, source tokens
         3
     """
+    require_torch("a trace")
     if isinstance(model, str | Path):
         tracer, product = tracer_of(kind_of(model)), load(model, EXACT)
     else:
         tracer, product = tracer_of(kind_of_product(model)), model
     if getattr(product, "reads", "") != "images":
         if not isinstance(text, str):
-            name = "None" if text is None else type(text).__name__
-            raise InputTypeError(f"text is {name}; expected str.")
+            raise InputTypeError(f"text is {type_name(text)}; expected str.")
     elif not is_image(text):
-        name = "None" if text is None else type(text).__name__
-        raise InputTypeError(f"text is {name}; expected an image: a path, a Pillow image or an array.")
+        raise InputTypeError(
+            f"text is {type_name(text)}; expected an image: a path, a Pillow image or an array."
+        )
     return tracer(product, text)
 
 

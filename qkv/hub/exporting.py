@@ -54,9 +54,9 @@ def export_to_transformers(model: Path, out: Path) -> Exported:
 
 def notes(mapping: HubMapping, product: Any) -> dict[str, Any]:
     """What the format cannot store, so that importing it gives the same model back."""
-    beside = getattr(mapping, "notes", None)
+    own_notes = getattr(mapping, "notes", None)
     return {
-        **({} if beside is None else beside(product)),
+        **({} if own_notes is None else own_notes(product)),
         "fingerprint": fingerprint(mapping, product),
     }
 

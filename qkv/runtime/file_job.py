@@ -83,7 +83,7 @@ class FileJob:
         if done and progress:
             from qkv.progress.terminal import say
 
-            say(f"{done:,} of {self.lines:,} lines are done. Run the same command to resume.")
+            say(f"{done:,} of {self.lines:,} lines are done. Start the job again to resume it.")
 
     def resume(self, work: Work, progress: bool) -> None:
         done, size = self.read_progress()
@@ -110,14 +110,21 @@ class FileJob:
 
     def finish(self) -> None:
         """Rename the part to the output. If that fails, the part and the note stay, so nothing is lost."""
-        if self.output.is_dir() or (os.path.lexists(self.output) and not self.overwrite):
-            raise QkvError(
-                f"{self.output} was created by another program while this job ran, and was not replaced. The complete "
-                f"result is in {self.part}: move {self.output} away and run the same command again."
-            )
-        os.replace(self.part, self.output)
+        if self.overwrite and not self.output.is_dir():
+            os.replace(self.part, self.output)
+        else:
+            self.rename_part()
         self.note.unlink(missing_ok=True)
         sync_folder(self.output.parent)
+
+    def rename_part(self) -> None:
+        try:
+            rename_new(self.part, self.output)
+        except FileExistsError:
+            raise QkvError(
+                f"{self.output} was created by another program while this job ran, and was not replaced. The complete "
+                f"result is in {self.part}: move {self.output} away and start the job again."
+            ) from None
 
     def read_progress(self) -> tuple[int, int]:
         """Input lines that are done, and the bytes of their output."""
@@ -132,7 +139,7 @@ class FileJob:
                 f"{self.note} to start again."
             )
         if self.part.stat().st_size < progress.bytes:
-            raise QkvError(f"{self.part} is shorter than {self.note} says: remove both to start again.")
+            raise DataError(f"{self.part} is shorter than {self.note} says: remove both to start again.")
         return progress.lines, progress.bytes
 
     def read_note(self) -> Progress:
@@ -140,7 +147,7 @@ class FileJob:
             progress = Progress(**read_json(self.note))
             if progress.is_valid() and progress.lines <= self.lines:
                 return progress
-        raise QkvError(f"{self.note} is damaged: remove it and {self.part} to start again.")
+        raise DataError(f"{self.note} is damaged: remove it and {self.part} to start again.")
 
 
 class LineCounter:
@@ -156,6 +163,22 @@ class LineCounter:
 
     def finish(self) -> None:
         self.advance(self.left)
+
+
+def rename_new(path: Path, name: Path) -> None:
+    """Rename a file. If the new name exists, it is a FileExistsError; `os.rename` would replace the file."""
+    try:
+        os.link(path, name)
+    except FileExistsError:
+        raise
+    except (
+        OSError
+    ):  # this file system has no hard links: another program may still come between these two lines
+        if os.path.lexists(name):
+            raise FileExistsError(name) from None
+        os.rename(path, name)
+    else:
+        path.unlink()
 
 
 def lines_of(path: Path, skip: int) -> Iterator[list[str]]:

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Generic, Protocol, TypeVar
 
-from qkv.errors import InputTypeError, ItemError, QkvError
+from qkv.data.python_rows import column_keys, column_values, is_row_data_set
+from qkv.errors import InputError, InputTypeError, ItemError, OptionError, QkvError, type_name
 from qkv.runtime.pace import Pace
 
+HALF = "has half a character (a lone surrogate). Correct it."
 AT_ONCE = 1_000  # inputs of an iterator that are read ahead, at most
 
 Item = TypeVar("Item")
@@ -37,6 +40,8 @@ class Accepts(Generic[Item]):
     """Whether this value is one input and not several."""
     read: Callable[[Any], Item | None]
     """An element in the form that the model wants; None if it has the wrong type."""
+    kind: str = "text"
+    """One input in messages that count on the command line: "text 3"."""
     at_once: int = AT_ONCE
 
     def apply(
@@ -47,21 +52,42 @@ class Accepts(Generic[Item]):
     ) -> Any:
         """Call `many` with all inputs, or portion by portion for an iterator. `collect` makes the result of a sequence."""
         if self.is_one(given):
-            return many(list(self.items([given])))[0]
+            return self.one(given, many)
+        self.reject_table(given)
         if is_several(given):
-            return collect(many(list(self.items(given))))
+            try:
+                return collect(many(list(self.items(column_values(given, self.argument)))))
+            except ItemError as error:
+                raise error.after(0, self.argument) from None
         if is_lazy(given):
             return self.lazily(given, many)
         raise self.wrong_type(given)
 
+    def one(self, given: Any, many: Callable[[list[Item]], Any]) -> Any:
+        try:
+            return many(list(self.items([given])))[0]
+        except ItemError as error:
+            raise InputError(f"the {error.kind} {error.fault}") from None
+
     def items(self, given: Iterable[Any]) -> Iterator[Item]:
-        """The elements, checked."""
-        for number, each in enumerate(given):
+        """The elements, checked. A note of a foreign error says which element was being read."""
+        elements, number = iter(given), -1
+        while True:
+            number += 1
+            try:
+                each = next(elements)
+            except StopIteration:
+                return
+            except InputError:  # names the element
+                raise
+            except Exception as error:
+                error.add_note(f"while reading {self.argument}[{number}]")
+                raise
             item = self.read(each)
             if item is None:
-                raise InputTypeError(
-                    f"{self.argument}[{number}] is {name_of_type(each)}; expected {self.item}."
-                )
+                raise InputTypeError(f"{self.argument}[{number}] is {type_name(each)}; expected {self.item}.")
+            if self.kind != "image" and has_lone_surrogate(item):  # the name of a file may have one
+                raise ItemError(number, HALF, self.kind, self.argument)
             yield item
 
     def lazily(
@@ -73,11 +99,23 @@ class Accepts(Generic[Item]):
             try:
                 yield from many(portion)
             except ItemError as error:
-                raise error.after(before) from None
+                raise error.after(before, self.argument) from None
             before += len(portion)
 
-    def wrong_type(self, given: Any) -> InputTypeError:
-        return InputTypeError(f"{self.method}() expects {self.what}, not {name_of_type(given)}.")
+    def reject_table(self, given: Any) -> None:
+        """A table would be read as the names of its columns, or as rows that are not texts."""
+        if not hasattr(given, "__iter__") or isinstance(given, Mapping):
+            return
+        names = column_keys(given)
+        if names is not None:
+            first = repr(names[0]) if names else "'text'"
+            rows = is_row_data_set(given) and is_lazy(given)
+            column = f"(row[{first}] for row in {self.argument})" if rows else f"{self.argument}[{first}]"
+            raise InputTypeError(f"{self.argument} is a table; pass one column, such as {column}.")
+
+    def wrong_type(self, given: Any, argument: str | None = None) -> InputTypeError:
+        name = argument or self.argument
+        return InputTypeError(f"{name} is {type_name(given)}; {self.method}() expects {self.what}.")
 
 
 def texts_for(
@@ -90,6 +128,7 @@ def texts_for(
         item="str",
         is_one=is_text,
         read=text_or_none,
+        kind=one,
         at_once=at_once,
     )
 
@@ -99,12 +138,31 @@ def is_text(value: Any) -> bool:
 
 
 def text_or_none(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    return str(value) if isinstance(value, str) else None  # not a subclass, such as a string of NumPy
+
+
+def has_lone_surrogate(item: Any) -> bool:
+    """Whether a text, or one of several, cannot be written in UTF-8. Tokenizers accept only what can."""
+    if not isinstance(item, str):
+        return isinstance(item, tuple | list) and any(map(has_lone_surrogate, item))
+    try:
+        item.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def check_text(method: str, argument: str, value: Any) -> None:
     if not isinstance(value, str):
-        raise InputTypeError(f"{method}() expects {argument} as a text, not {name_of_type(value)}.")
+        raise InputTypeError(f"{argument} is {type_name(value)}; {method}() expects a text.")
+    if has_lone_surrogate(value):
+        raise InputError(f"{argument} {HALF}")
+
+
+def check_count(argument: str, value: Any, most: int) -> None:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= most:
+        raise OptionError((argument, f"must be a whole number from 1 to {most:,}, not {value!r:.40}"))
 
 
 def is_several(given: Any) -> bool:
@@ -116,10 +174,6 @@ def is_several(given: Any) -> bool:
 
 def is_lazy(given: Any) -> bool:
     return hasattr(given, "__iter__") and not hasattr(given, "__len__")
-
-
-def name_of_type(value: Any) -> str:
-    return "None" if value is None else type(value).__name__
 
 
 class CancelledWorkError(QkvError):

@@ -27,12 +27,18 @@ INTERNAL = {"_network", "_runner", "_defaults", "_others", "_form", "tokenizer",
 """Attributes of instances, which `close` removes."""
 FOR_FAMILIES = {"from_bundle", "to_bundle"}
 """Public methods that families implement. Users call `load` and `save`."""
-VERBS = {
-    verb
-    for each in ("translate", "generate", "fill", "embed", "similar", "classify", "draw")
-    for verb in (each, f"a{each}")
-} | {"translate_file", "alternatives", "align", "stream", "compose", "choose", "follows", "encode", "decode"}
-"""What models of any family can be asked to do."""
+
+
+def is_method_of_another(name: str) -> bool:
+    """Whether models of another family have a method of this name."""
+    families = importlib.import_module(
+        "qkv.families"
+    )  # its records name the classes, which import this module
+    resolve = importlib.import_module("qkv.families.family").resolve
+    kinds = families.bundle_kinds(families.own_families()).values()
+    return not name.startswith("_") and any(
+        callable(getattr(resolve(kind.product), name, None)) for kind in kinds
+    )
 
 
 class Model:
@@ -216,7 +222,7 @@ class Model:
             if "_closed" in vars(self) and name in INTERNAL:
                 raise QkvError(f"this {own} is closed. Load the model again.")
             sentence = f"'{own}' object has no attribute '{name}'"
-            if name in VERBS:
+            if is_method_of_another(name):
                 does = ", ".join(f"{each}()" for each in self._does)
                 sentence = f"{own} has no {name}(). It is {self._what}; it has {does}."
             raise AttributeError(sentence, name=name, obj=self)

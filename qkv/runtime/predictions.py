@@ -225,6 +225,7 @@ def accepts(reads: ReadsTexts, what: str, item: str) -> Accepts[tuple[str, ...]]
         item=item,
         is_one=(lambda value: isinstance(value, str)) if alone else is_together,
         read=strings if alone else strings_together,
+        kind="input",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import torch
 
 from qkv.checkpoint.header import check_shapes
-from qkv.errors import QkvError
+from qkv.errors import OptionError
 from qkv.runtime.running import Running
 
 Model = TypeVar("Model", bound=torch.nn.Module)
@@ -26,7 +26,9 @@ def with_weights(model: Model, weights: Mapping[str, Any], where: str = "the mod
 def place_model(model: Model, running: Running) -> Model:
     """The model on a device and in a number format; a copy if it is changed."""
     if not is_available(running.device):
-        raise QkvError(f"this machine has no device '{running.device}' that torch can use. Use the CPU.")
+        raise OptionError(
+            ("device", f"'{running.device}' is not available to torch on this machine. Use the CPU")
+        )
     log.debug("torch computes on %s", running.device)
     if running.threads is not None:
         torch.set_num_threads(running.threads)

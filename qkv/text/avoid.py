@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qkv.errors import QkvError
+from qkv.errors import InputError
 
 NO = -1  # instead of a state: this token would complete the phrase
 
@@ -14,7 +14,7 @@ def automaton(phrase: str, tokens: Sequence[bytes]) -> NDArray[np.int16]:
     """For each state and token, how many bytes of the phrase the text then ends with, or NO. (states, V)"""
     wanted = phrase.encode("utf-8")
     if not wanted:
-        raise QkvError("an empty phrase cannot be avoided: every text contains it.")
+        raise InputError("an empty phrase cannot be avoided: every text contains it.")
     return over_tokens(moves(wanted), tokens)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from qkv.checkpoint.run_folder import state_folder
 from qkv.training.position import Plan, Position
 from qkv.training.signals import StopRequest
 from qkv.training.watch import ForwardingWatch, Watch
@@ -203,7 +204,7 @@ class CallbackWatch(ForwardingWatch):
             "on_save",
             SaveEvent,
             position,
-            checkpoint=self.folder / "training" / f"step-{position.step}",
+            checkpoint=state_folder(self.folder / "training", position.step),
         )
 
     def on_end(self, position: Position, reason: str, report: Mapping[str, Any] | None) -> None:

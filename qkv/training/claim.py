@@ -6,37 +6,30 @@ from pathlib import Path
 
 from qkv.checkpoint.files import make_folders
 from qkv.checkpoint.outputs import check_folder_name
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.checkpoint.state import LOCK_FILE, only_one_run, states_in
 from qkv.errors import QkvError
 from qkv.flags import OptionMessageError
-from qkv.training.run_file import RUN_FILE
-
-CLAIMED: set[Path] = set()  # run folders that this process has locked
 
 
 @contextmanager
 def claim_output(out: Path, *, resume: bool) -> Iterator[None]:
     """Hold OUT for one run. This is the only place that checks that nothing is overwritten.
 
-    A command claims its folder before it reads the data, so `train` may find it claimed.
+    A command claims its folder before it reads the data, and tells `train` that it has done so.
     """
     folder = out / "training"
-    if folder.resolve() in CLAIMED:
-        yield
-        return
     check_folder_name("output", out)
     created = [path for path in (out, folder) if not path.exists()]
     make_folders(folder)
-    try:
-        with only_one_run(folder):
+    with only_one_run(folder):
+        try:
             if not resume:
                 check_not_overwriting(out)
-            CLAIMED.add(folder.resolve())
             yield
-    finally:
-        CLAIMED.discard(folder.resolve())
-        if not (folder / RUN_FILE).exists():
-            remove_empty(created)
+        finally:
+            if not (folder / RUN_FILE).exists():
+                remove_empty(created)
 
 
 def remove_empty(folders: Sequence[Path]) -> None:

@@ -27,7 +27,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from qkv.environment import HELPER, under_torchrun
+from qkv.environment import HELPER, path_of_children, under_torchrun
 from qkv.errors import ProcessEndedError, QkvError
 
 FEWEST_TOKENS = 512  # with a smaller share, synchronizing costs more than the processes gain
@@ -269,14 +269,13 @@ def helpers(job: HelperJob, processes: int) -> Iterator[Group]:
             own, others = socket.socketpair()
             description = f"{rank} {processes} {memory.fileno()} {others.fileno()}"
             helper = subprocess.Popen(
+                # -P keeps the current folder off the path: it may hold files of any name.
                 [sys.executable, "-P", "-m", "qkv.training.helper"],
                 env={
                     **os.environ,
                     HELPER: description,
                     "OMP_NUM_THREADS": str(threads_each(processes)),
-                    "PYTHONPATH": os.pathsep.join(
-                        filter(None, [package_folder(), os.environ.get("PYTHONPATH")])
-                    ),
+                    "PYTHONPATH": path_of_children(),
                 },
                 stdin=subprocess.PIPE,
                 text=True,
@@ -324,11 +323,6 @@ def keep_freed_memory() -> Iterator[None]:
         library.mallopt(M_MMAP_MAX, USUAL_MMAP_MAX)
         library.mallopt(M_TRIM_THRESHOLD, USUAL_TRIM_THRESHOLD)
         library.malloc_trim(0)
-
-
-def package_folder() -> str:
-    """Where a helper finds this package. -P keeps the current folder, which may hold files of any name, off the path."""
-    return str(Path(__file__).parents[2])
 
 
 def threads_each(processes: int) -> int:

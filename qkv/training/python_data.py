@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from qkv.checkpoint.files import make_folders
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.data.origins import PYTHON_DATA
 from qkv.errors import QkvError
-
-RUN_FILE = "run.json"  # next to it, if the run has started
 
 Values = dict[str, Any]
 """Inputs by name."""

@@ -16,6 +16,7 @@ from qkv.checkpoint.files import (
     write_file,
     write_json,
 )
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.configs import changed_paths, from_dict
 from qkv.errors import ProcessEndedError, QkvError
 from qkv.training.arithmetic import arithmetic_of
@@ -23,8 +24,6 @@ from qkv.training.extension import current_settings, raised_limits
 from qkv.training.product import ProductType
 from qkv.training.settings import RunSettings
 from qkv.training.task import Task
-
-RUN_FILE = "run.json"  # in OUT/training
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import MODEL_FILE, REPORT_FILE
 from qkv.checkpoint.files import read_json, seal, write_json
+from qkv.checkpoint.run_folder import RUN_FILE
 from qkv.checkpoint.state import load_latest, set_aside_after
 from qkv.checkpoint.tensors import read_tensors
 from qkv.errors import QkvError
@@ -24,7 +25,7 @@ from qkv.training.position import Plan
 from qkv.training.product import ProductType
 from qkv.training.randomness import seed_for
 from qkv.training.report import end_reason, parameter_count
-from qkv.training.run_file import RUN_FILE, check_same_run, remove_on_error, run_identity, write_run_file
+from qkv.training.run_file import check_same_run, remove_on_error, run_identity, write_run_file
 from qkv.training.selection import choose_weights, keep_average
 from qkv.training.signals import StopRequest
 from qkv.training.spread import check_spread, spread
@@ -52,11 +53,13 @@ def train(
     resume: bool = False,
     remember: Mapping[str, Any] | None = None,
     stop: StopRequest | None = None,
+    claimed: bool = False,
 ) -> Outcome[ProductType]:
     """Train, keep the best weights, and write the bundle with its report.
 
     A resumed run must have the settings it had, but may have a higher limit on steps or minutes. `remember` is kept in
     the run folder for a later resume. `stop` is what callbacks stop the run with.
+    `claimed` says that the caller holds the output folder.
     """
     stop = StopRequest() if stop is None else stop
     settings = task.settings
@@ -66,7 +69,7 @@ def train(
     if not resume:
         check_precision(settings.training, choose_device(settings.training))
     folder = out / "training"
-    with claim_output(out, resume=resume) if group.rank == 0 else nullcontext():
+    with nullcontext() if claimed or group.rank > 0 else claim_output(out, resume=resume):
         starts = not resume and group.rank == 0
         if starts:
             write_run_file(folder, task, remember or {})

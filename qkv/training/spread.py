@@ -1,6 +1,6 @@
 """Three ways to spread a model over the processes of a run, behind one interface.
 
-Shared       one model in shared memory, of which each process updates a part. For one machine, or one process.
+Shared       one model in shared memory; each process updates a part of it. For one machine, or one process.
 replicate    every process has the model; torch's DistributedDataParallel adds up the gradients.
 shard        every process has a part of each weight (torch's fully_shard), and an entire block while it computes it.
 """

@@ -317,7 +317,7 @@ def test_an_error_of_an_iterator_is_not_swallowed(translator: qkv.Translator) ->
         (lambda m: qkv.evaluate(m, ["a", "b"], [["a"]]), "reference has 1 lists for 2 sentences. Give a text or a list of texts"),
         (lambda m: qkv.evaluate(m, ["a", "b"], 7), "reference is int; expected a list, an iterator or a column of texts."),
         (lambda m: qkv.evaluate(m, [], []), "source is empty"),
-        (lambda m: qkv.evaluate(m, ["a"]), "give either `reference` with one file or more, or `pairs`."),
+        (lambda m: qkv.evaluate(m, ["a"]), "give `reference` (texts or files) or `pairs`."),
         (lambda m: qkv.evaluate(m, "nowhere.txt", ["a"]), "there is no file nowhere.txt"),
         (lambda m: qkv.evaluate(m, pairs=[("a", "b"), ("a",)]), "pairs[1] has 1 item; expected a source and a target."),
         (lambda m: qkv.evaluate(m, pairs=[("a", None)]), "pairs[0][1] is None; expected str."),

@@ -85,6 +85,8 @@ def test_a_notebook_gets_the_page_in_a_frame_without_a_server(monkeypatch: pytes
     assert re.fullmatch(r'<iframe srcdoc="[^"]*" sandbox="allow-scripts"[^<>]*></iframe>', shown)
     page.close()
     assert "closed" in page._repr_html_()
+    with pytest.raises(qkv.QkvError, match="this explorer is closed"):
+        page.serve()
 
 
 def test_files_and_heat_maps_are_those_of_the_command(

@@ -39,6 +39,16 @@ def test_a_name_of_the_hub_is_imported_once(downloads: list[tuple[str, str | Non
         qkv.Bert.load("someone/tiny")
 
 
+def test_a_revision_never_leads_out_of_the_cache(
+    downloads: list[tuple[str, str | None]], tmp_path: Path
+) -> None:
+    for revision in ("../../../outside", "refs/pr/1"):
+        qkv.load("someone/tiny", revision=revision)
+    assert not (tmp_path / "outside").exists()
+    kept = sorted(each.name for each in (tmp_path / "cache" / "models").iterdir())
+    assert kept == ["someone--tiny@..%2F..%2F..%2Foutside", "someone--tiny@refs%2Fpr%2F1"]
+
+
 def test_a_folder_is_never_looked_for_on_the_hub(
     downloads: list[tuple[str, str | None]], tmp_path: Path
 ) -> None:

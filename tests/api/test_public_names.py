@@ -1,10 +1,14 @@
 """What `import qkv` offers, and what a model shows: a change here is a change of the interface."""
 
+import inspect
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import ENVIRONMENT
+from without_torch import HIDE_TORCH
 
 import qkv
 
@@ -30,7 +34,8 @@ NAMES = """
     MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
     TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune
-    import_model info load resume serve serve_app trace train_bert train_codebook train_dalle train_gpt train_translator train_vit
+    import_model info load resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
+    train_vit
 """
 
 
@@ -56,3 +61,48 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 def test_importing_qkv_imports_neither_torch_nor_numpy() -> None:
     code = "import sys, qkv; dir(qkv); sys.exit(bool({'torch', 'numpy', 'rich'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+CALLS = {
+    "clean": "qkv.clean([('one two', 'eins zwei')], output='clean.tsv', source_language='en', target_language='de', progress=False)",
+    "evaluate": "qkv.evaluate('runs/en-de', ['one'], ['eins'], progress=False)",
+    "explore": "qkv.explore('runs/en-de', html='page.html')",
+    "export": "qkv.export('runs/en-de', 'huggingface', 'out')",
+    "fine_tune": "qkv.fine_tune('runs/en-de', [('one', 'eins')], output='tuned')",
+    "import_model": "qkv.import_model('runs/en-de', 'imported')",
+    "info": "qkv.info('runs/en-de')",
+    "load": "qkv.load('runs/en-de')",
+    "resume": "qkv.resume('runs/en-de')",
+    "trace": "qkv.trace(qkv.load('runs/en-de'), 'one')",
+    "train": "qkv.train('gpt', ['one two'], output='new')",
+    "train_bert": "qkv.train_bert(['one two'], output='new')",
+    "train_codebook": "qkv.train_codebook(['picture.png'], output='new')",
+    "train_dalle": "qkv.train_dalle(scenes=100, output='new')",
+    "train_gpt": "qkv.train_gpt(['one two'], output='new')",
+    "train_translator": "qkv.train_translator([('one', 'eins')], output='new')",
+    "train_vit": "qkv.train_vit([('picture.png', 'ring')], output='new')",
+}
+WITHOUT = {"clean", "evaluate", "info", "load", "resume"}  # work without torch, or need something else first
+PROGRAM = f"""{HIDE_TORCH}
+import qkv
+found = {{}}
+for name, call in json.loads(sys.argv[1]).items():
+    try:
+        eval(call)
+    except Exception as error:
+        found[name] = [type(error).__name__, str(error)]
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_torch_every_function_works_or_names_the_missing_extra() -> None:
+    assert set(CALLS) == {name for name in qkv.__all__ if inspect.isfunction(getattr(qkv, name))}
+    given = [sys.executable, "-c", PROGRAM, json.dumps(CALLS)]
+    ended = subprocess.run(given, capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    found = json.loads(ended.stdout)
+    assert {name for name, error in found.items() if error[0] == "MissingExtraError"} == set(
+        CALLS
+    ) - WITHOUT, found
+    assert all("extra `train`" in found[name][1] for name in set(CALLS) - WITHOUT), found
+    assert not {name for name in WITHOUT - {"resume"} if name in found}, found

@@ -16,6 +16,7 @@ from public_models import large_gpt
 
 import qkv
 from qkv.engine.packing import Packed
+from qkv.families.translator.vocabulary_tables import PHRASES, TABLES, VocabularyTables
 
 THREADS, COUNT = 8, 1_000
 NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
@@ -112,6 +113,24 @@ def test_closing_a_model_frees_its_weights(name: str, saved_models: Path) -> Non
     model.close()
     gc.collect()
     assert [each() for each in held] == [None] * len(held)
+
+
+def test_closing_a_translator_frees_its_vocabulary_and_the_tables_of_it(saved_models: Path) -> None:
+    model = qkv.load(saved_models / "runs" / "en-de", kind=qkv.Translator)
+    model.translate("one", avoid="x", sample=True)
+    held = [weakref.ref(each) for each in (model.tokenizer, TABLES[model.tokenizer])]
+    assert TABLES[model.tokenizer].automata
+    model.close()
+    gc.collect()
+    assert [each() for each in held] == [None, None]
+
+
+def test_the_tables_of_a_vocabulary_are_limited(saved_models: Path) -> None:
+    with qkv.load(saved_models / "runs" / "en-de", kind=qkv.Translator) as model:
+        tables = VocabularyTables()
+        for number in range(PHRASES + 5):
+            tables.automaton(str(number), model.tokenizer)
+        assert list(tables.automata) == [str(number) for number in range(5, PHRASES + 5)]
 
 
 MEASURE = """

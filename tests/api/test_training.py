@@ -85,6 +85,48 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Record
     return model, out, recorder
 
 
+def test_a_second_thread_cannot_train_into_the_folder_of_a_running_one(tmp_path: Path) -> None:
+    errors: list[Exception] = []
+
+    def train_again(_: Any) -> None:
+        def try_it() -> None:
+            for start in (
+                qkv.train_translator,
+                lambda *_, **__: qkv.resume(tmp_path / "run", progress=False),
+            ):
+                try:
+                    start(PAIRS, output=tmp_path / "run", steps=2, **QUIET)
+                except Exception as error:
+                    errors.append(error)
+
+        thread = threading.Thread(target=try_it)
+        thread.start()
+        thread.join()
+
+    qkv.train_translator(
+        PAIRS, output=tmp_path / "run", steps=2, callbacks=[Recorder(start=train_again)], **QUIET
+    )
+    assert [type(each) for each in errors] == [DataError] * 2
+    assert all("another run uses" in str(each) for each in errors)
+
+
+@pytest.mark.parametrize(
+    ("callbacks", "message"),
+    [
+        ([Recorder], "callbacks[0] is the class Recorder; give an instance, such as Recorder()."),
+        (
+            [Recorder(), print],
+            "callbacks[1] is builtin_function_or_method; expected an instance of qkv.Callback.",
+        ),
+        (print, "callbacks is builtin_function_or_method; expected a list of instances of qkv.Callback."),
+    ],
+)
+def test_a_callback_that_is_none_is_named(callbacks: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        qkv.train_translator(PAIRS, output=tmp_path / "run", steps=2, callbacks=callbacks, **QUIET)
+    assert not (tmp_path / "run").exists()
+
+
 # Keywords ------------------------------------------------------------------------------------------------
 
 PRESENTATION = ("json",)  # of the command line alone
@@ -370,7 +412,7 @@ def test_the_family_of_the_model_decides_what_fine_tuning_does(bases: Path, tmp_
 
 def test_a_model_that_cannot_be_fine_tuned_is_an_error(bases: Path, tmp_path: Path) -> None:
     with pytest.raises(
-        ModelError, match=r"codebook cannot be fine-tuned. Give a translator, a language model"
+        ModelError, match=r"codebook cannot be fine-tuned\. Kinds of models that can: translator, gpt"
     ):
         qkv.fine_tune(bases / "codebook", PAIRS, out=tmp_path / "run")
     with pytest.raises(InputTypeError, match=r"model is int; expected a model or its folder."):

@@ -133,8 +133,9 @@ def test_a_generator_that_raises_midway_gives_the_results_before() -> None:
     translator = qkv.load("runs/en-de")
     results = translator.translate(breaks())
     assert [next(results) for _ in TEXTS] == translator.translate(TEXTS)
-    with pytest.raises(ConnectionError, match="the database is gone"):
+    with pytest.raises(ConnectionError, match="the database is gone") as caught:
         next(results)
+    assert caught.value.__notes__ == ["while reading texts[3]"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -146,7 +147,7 @@ def test_a_wrong_element_of_an_iterator_comes_after_the_results_before_it() -> N
         next(results)
     results = bert.embed(iter(["one"] * 10 + [""]))
     assert len([next(results) for _ in range(8)]) == 8
-    with pytest.raises(qkv.InputError, match="text 11 is empty"):
+    with pytest.raises(qkv.InputError, match=r"texts\[10\] is empty"):
         list(results)
 
 
@@ -155,7 +156,7 @@ def test_keywords_replace_fields_of_the_options() -> None:
     translator = qkv.load("runs/en-de", kind=qkv.Translator)
     options = qkv.TranslationOptions(beam_size=1, num_hypotheses=2)
     assert isinstance(translator.translate("one", options, num_hypotheses=3), list)
-    assert translator.translate("one", options, num_hypotheses=1) == translator.translate("one", beam=1)
+    assert translator.translate("one", options, num_hypotheses=1) == [translator.translate("one", beam=1)]
 
 
 @pytest.mark.usefixtures("folder")
@@ -228,3 +229,33 @@ def test_a_file_that_a_command_began_is_resumed_from_python(monkeypatch: pytest.
     qkv.load("runs/en-de").translate_file("in.txt", "out.txt", progress=False)
     assert Path("out.txt").read_bytes() == Path("whole.txt").read_bytes()
     assert len(parts) == 4  # of three parts, one was done before
+
+
+@pytest.mark.usefixtures("folder")
+def test_two_iterators_are_compared_lazily_pair_by_pair() -> None:
+    bert = qkv.load("runs/bert", kind=qkv.Bert)
+    wanted = bert.similar(TEXTS, TEXTS[::-1])
+    assert plain(list(bert.similar(iter(TEXTS), iter(TEXTS[::-1])))) == plain(wanted)
+    assert plain(next(bert.similar((each for each in TEXTS), TEXTS[::-1]))) == plain(wanted[0])
+    results = bert.similar(iter(TEXTS), iter(TEXTS[:2]))
+    assert [next(results) for _ in range(2)]
+    with pytest.raises(qkv.InputError, match="second has only 2 texts"):
+        next(results)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_number_of_hypotheses_always_gives_lists() -> None:
+    translator = qkv.load("runs/en-de", kind=qkv.Translator)
+    best = translator.translate(TEXTS)
+    assert translator.translate(TEXTS, num_hypotheses=1) == [[each] for each in best]
+    assert translator.translate(TEXTS[0], num_hypotheses=1) == [best[0]]
+    assert translator.translate(TEXTS, qkv.TranslationOptions(num_hypotheses=1)) == best
+
+
+@pytest.mark.usefixtures("folder")
+def test_nothing_is_protected_with_none_as_on_the_command_line() -> None:
+    translator = qkv.load("runs/en-de", kind=qkv.Translator)
+    assert "{name}" in translator.translate("one {name}")
+    unprotected = translator.translate("one {name}", protect=())
+    assert translator.translate("one {name}", protect="none") == unprotected
+    assert translator.translate("one {name}", protect=["none"]) == unprotected

@@ -74,6 +74,28 @@ def test_decisions_are_the_same_with_several_processes_and_small_chunks(
     assert cleaned(records, CleanSettings(), processes=2) == first
 
 
+def test_a_worker_process_runs_no_module_of_the_current_folder(
+    good: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("safetensors", "json", "numpy"):
+        hostile = f"from pathlib import Path; Path({str(tmp_path / 'executed')!r}).touch()"
+        (tmp_path / f"{name}.py").write_text(hostile, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("qkv.corpus.clean.CHUNK", 10)
+    kept, _ = cleaned(good[:50], CleanSettings(), processes=2)
+    assert kept
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_worker_process_that_ends_is_reported_with_its_exit_code(
+    good: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qkv.corpus.clean.CHUNK", 10)
+    monkeypatch.setattr("qkv.corpus.processes.PROGRAM", "raise SystemExit(7)")
+    with pytest.raises(QkvError, match="a worker process ended too early, with exit code 7"):
+        cleaned(good[:50], CleanSettings(), processes=2)
+
+
 def test_nothing_of_a_test_set_is_left_on_either_side(good: list[Record], tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_text(good[3].line() + good[5].line(), encoding="utf-8")
     (tmp_path / "more.txt").write_text(f"{good[8].target}\n\n", encoding="utf-8")

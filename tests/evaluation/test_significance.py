@@ -83,9 +83,9 @@ def test_few_sentences_get_no_p_value_and_the_sentence_says_why() -> None:
 @pytest.mark.parametrize(
     ("p_value", "sentence"),
     [
-        (0.003, "A is better than B by 1.20 BLEU: if the two were equally good, it would lead by so much in about 3 of"),
-        (1 / 1001, "it would lead by so much in at most 1 of 1,000 test sets."),
-        (0.04, "A scores better than B by 1.20 BLEU, which may well be chance: if the two were equally good, it would"),
+        (0.003, "A is better than B by 1.20 BLEU: if the two were equally good, a difference this large would occur by chance in about 3 of"),
+        (1 / 1001, "a difference this large would occur by chance in at most 1 of 1,000 test sets."),
+        (0.04, "A scores better than B by 1.20 BLEU, which may well be chance: if the two were equally good, a difference"),
     ],
 )  # fmt: skip
 def test_the_sentence_claims_what_the_test_shows(p_value: float, sentence: str) -> None:

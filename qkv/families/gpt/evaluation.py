@@ -8,8 +8,8 @@ from typing import Any
 from qkv.data.chorales import VOICES, Chorale, frame_of, is_midi, read_chorales, read_midi
 from qkv.data.documents import normalize_line_ends, read_documents
 from qkv.data.given import items_of, texts_of
-from qkv.data.python_rows import as_path, is_path, type_name
-from qkv.errors import DataError, InputError, InputTypeError, QkvError
+from qkv.data.python_rows import as_path, is_path
+from qkv.errors import DataError, InputError, InputTypeError, QkvError, type_name
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.perplexity import TextLoss

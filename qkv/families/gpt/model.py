@@ -138,7 +138,7 @@ class GPTStep:
         self.model = model
         self.cache = Cache(model.config.stack.depth)
         self.first = 0  # position of the first token in the cache
-        self.said: Tensor | None = None  # (B, length)
+        self.read_ids: Tensor | None = None  # (B, length)
 
     @property
     def slid(self) -> bool:
@@ -148,16 +148,16 @@ class GPTStep:
     @torch.no_grad()
     def __call__(self, ids: Tensor) -> Tensor:
         """The newest ids, (B, T), in; logits of the next token, (B, V), out."""
-        self.said = ids if self.said is None else torch.cat([self.said, ids], dim=1)
-        first = first_read(self.said.shape[1], self.model.config.max_length)
+        self.read_ids = ids if self.read_ids is None else torch.cat([self.read_ids, ids], dim=1)
+        first = first_read(self.read_ids.shape[1], self.model.config.max_length)
         if first > self.first:
             self.first, self.cache = first, Cache(self.model.config.stack.depth)
-            ids = self.said[:, first:]
+            ids = self.read_ids[:, first:]
         return self.model.output(self.model.read(ids, self.cache)[:, -1])
 
     def select(self, rows: Tensor) -> None:
         self.cache.select(rows)
-        self.said = None if self.said is None else self.said[rows]
+        self.read_ids = None if self.read_ids is None else self.read_ids[rows]
 
 
 # Fine-tuning for a task (GPT-1, section 3.2) ---------------------------------------------------------------------

@@ -18,12 +18,12 @@ from qkv.decoding.greedy import likeliest
 from qkv.decoding.rules import TakeTurns
 from qkv.decoding.sampling import Draw
 from qkv.decoding.walk import walk
-from qkv.errors import InputError, InputTypeError, ModelError
+from qkv.errors import InputError, InputTypeError, ModelError, type_name
 from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.options import DEFAULTS, GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
 from qkv.flags import OptionMessageError
-from qkv.runtime.inputs import Column, Done, check_text, in_thread, texts_for
+from qkv.runtime.inputs import Column, Done, check_text, in_thread, is_several, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -232,8 +232,8 @@ class LanguageModel(Model):
     ) -> Iterator[str]:
         known = self.tokenizer.token_bytes
         ids = self._stream_ids(self._encode(prompt), generation, slides)
-        said = stop_at(decode_stream(known[token] for token in ids), generation.stop)
-        return prepend(self.tokenizer.separator_after(prompt), said)
+        parts = stop_at(decode_stream(known[token] for token in ids), generation.stop)
+        return prepend(self.tokenizer.separator_after(prompt), parts)
 
     def _encode(self, text: str) -> list[int]:
         """Token ids. A music model rejects text, because `Notes` would encode it as nothing."""
@@ -305,10 +305,10 @@ class LanguageModel(Model):
             step(read[:, :-1])
         greedy = generation.temperature == 0
         choose = likeliest if greedy else Draw(generation.sampling, [generation.seed], limits)
-        told = False
+        reported = False
         for stride in walk(step, read[:, -1], end, limits, choose, [self._turns(len(prompt))]):
-            if step.slid and not told:
-                told = True
+            if step.slid and not reported:
+                reported = True
                 slides()
             token = int(stride.ids[0])
             if not is_finite(stride.scores).all():
@@ -402,6 +402,10 @@ class LanguageModel(Model):
             2
         """
         check_text("choose", "prompt", prompt)
+        column = texts_for("choose", argument="choices")
+        if isinstance(choices, str) or not is_several(choices):
+            raise InputTypeError(f"choices is {type_name(choices)}; choose() expects a list of texts.")
+        choices = list(column.items(choices))
         if not choices or not all(choices):
             raise InputError("give at least one continuation; none may be empty.")
         before = self._encode(prompt)
@@ -413,8 +417,6 @@ class LanguageModel(Model):
 
 
 def options_from(options: GenerationOptions, keywords: Mapping[str, Any]) -> GenerationOptions:
-    if not isinstance(options, GenerationOptions):
-        raise InputTypeError(f"options must be GenerationOptions, not {type(options).__name__}.")
     return replace_options(options, keywords)
 
 

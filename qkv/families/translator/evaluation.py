@@ -129,7 +129,7 @@ def check_options(model: Any, options: TranslationEvaluation) -> None:
             )
     check_rules([("worst", "must not be negative", options.worst >= 0)])
     if (options.pairs is None) == is_missing(options.reference):
-        raise OptionMessageError("give either {reference} with one file or more, or {pairs}.")
+        raise OptionMessageError("give {reference} (texts or files) or {pairs}.")
     if options.pairs is not None and options.source is not None:
         raise OptionMessageError("{pairs} includes the source sentences: leave out {source}.")
     if options.pairs is None and (options.source_language or options.target_language):

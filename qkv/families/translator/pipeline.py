@@ -223,7 +223,14 @@ class Pipeline:
 
     def word_links(self, source: str, target: str) -> Links:
         """Align the words of a translation with those of its source. A punctuation mark counts as a word."""
-        return self.texts.links(source, self.tokenizer.target.encode(target), WORDS_AND_MARKS)
+        output = self.tokenizer.target.encode(target)
+        longest = min(self.limit, self.runners[0].config.max_length - 1)
+        for name, count in (("source", len(self.tokenizer.encode(source))), ("target", len(output))):
+            if count > longest:
+                raise InputError(
+                    f"{name} has {count:,} tokens, and this model aligns at most {longest:,}. Shorten it."
+                )
+        return self.texts.links(source, output, WORDS_AND_MARKS)
 
     def attention(self, text: str) -> AttentionMap:
         """Translate greedily and return the cross-attention of every block and head."""

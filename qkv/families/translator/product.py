@@ -9,7 +9,7 @@ from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundl
 from qkv.configs import from_dict, to_dict
 from qkv.core.translation import TranslationConfig, TranslationRunner
 from qkv.engine import Engine
-from qkv.errors import InputTypeError, ModelError
+from qkv.errors import ModelError, check_rules
 from qkv.families.translator.config import config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.lines import LineTranslation
@@ -25,7 +25,7 @@ from qkv.families.translator.pipeline import AttentionMap, Done, Pipeline
 from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.shortlist import SHORTLIST_FILE, Shortlist
 from qkv.families.translator.translations import UNSURE, Links, Translation, judged
-from qkv.runtime.inputs import Column, check_text, in_thread, texts_for
+from qkv.runtime.inputs import Column, check_count, check_text, in_thread, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -245,8 +245,8 @@ class Translator(Model):
             done: Called with the number of segments that were newly translated, for progress.
 
         Returns:
-            A translation for a text, a list for many texts, a lazy iterator for an iterator. With `num_hypotheses` above 1
-            each translation is a list, best first.
+            A translation for a text, a list for many texts, a lazy iterator for an iterator. With the
+            keyword `num_hypotheses`, even if it is 1, each translation is a list, best first.
 
         Raises:
             InputTypeError: Something is not a text.
@@ -266,7 +266,8 @@ class Translator(Model):
         decoding, confidence = options_from(options, keywords)
         self._check_confidence(confidence)
         decoding = replace(decoding, alignments=decoding.alignments or details)
-        pipeline, several = self._together_with(ensemble)._pipeline, decoding.num_hypotheses > 1
+        pipeline = self._together_with(ensemble)._pipeline
+        several = decoding.num_hypotheses > 1 or "num_hypotheses" in keywords
         only_text = not (details or several or confidence.min_confidence is not None)
 
         def many(part: list[str]) -> list[Any]:
@@ -418,6 +419,9 @@ class Translator(Model):
         Returns:
             An iterator of the parts. Together they are the translation.
 
+        Raises:
+            OptionError: An option is for beam search or for several hypotheses.
+
         Example:
             >>> translator = qkv.load("runs/en-de")
             >>> "".join(translator.stream("one two")) == "".join(translator.stream("one two"))
@@ -425,7 +429,8 @@ class Translator(Model):
         """
         check_text("stream", "text", text)
         decoding, _ = options_from(options, keywords)
-        return self._pipeline.stream(text, decoding)
+        check_streaming(decoding)
+        return (part for part in self._pipeline.stream(text, decoding) if part)
 
     @with_options(TranslationOptions, without=["prefix"])
     def alternatives(
@@ -454,6 +459,7 @@ class Translator(Model):
         """
         check_text("alternatives", "text", text)
         check_text("alternatives", "prefix", prefix)
+        check_count("count", count, len(self.tokenizer))
         decoding, _ = options_from(options, keywords)
         return self._pipeline.alternatives(text, prefix, count, decoding)
 
@@ -548,17 +554,30 @@ class Translator(Model):
 def options_from(
     options: TranslationOptions, keywords: dict[str, Any]
 ) -> tuple[TranslationOptions, ConfidenceOptions]:
-    if not isinstance(options, TranslationOptions):
-        raise InputTypeError(f"options must be TranslationOptions, not {type(options).__name__}.")
     decoding, confidence = split_options(as_options(keywords), options, ANY_CONFIDENCE)
     return decoding, confidence
 
 
+def check_streaming(options: TranslationOptions) -> None:
+    """A part that was given to the caller cannot be replaced by a better one. So nothing is searched for."""
+    greedy = "must be left out: stream() decodes greedily, or samples"
+    check_rules(
+        [("beam_size", greedy, options.beam_size in (None, 1))]
+        + [
+            (name, greedy, getattr(options, name) == getattr(DEFAULTS, name))
+            for name in ("num_hypotheses", "length_penalty", "patience", "coverage_penalty", "alignments")
+        ]
+    )
+
+
 def as_options(keywords: dict[str, Any]) -> dict[str, Any]:
-    """A glossary can be a mapping or a file."""
-    if "glossary" not in keywords:
-        return keywords
-    return {**keywords, "glossary": Glossary.from_any(keywords["glossary"])}
+    """A glossary can be a mapping or a file. `protect="none"` protects nothing, as on the command line."""
+    found = dict(keywords)
+    if "glossary" in found:
+        found["glossary"] = Glossary.from_any(found["glossary"])
+    if found.get("protect") in ("none", ("none",), ["none"]):
+        found["protect"] = ()
+    return found
 
 
 def shown(translation: Translation, confidence: ConfidenceOptions, details: bool) -> Shown:

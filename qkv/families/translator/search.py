@@ -28,7 +28,7 @@ class Request:
     source: Sequence[int]
     prefix: tuple[int, ...] = ()
     contain: tuple[tuple[int, ...], ...] = ()
-    once: int = 0  # the first so many phrases must not occur twice
+    once: int = 0  # the first `once` phrases may occur only once
     avoid: tuple[int, ...] = ()  # indices of automata
     no_repeat_ngram_size: int = 0
     whole: bool = False  # no incomplete characters

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from qkv.checkpoint.files import read_json
-from qkv.data.python_rows import as_path, is_path, type_name
-from qkv.errors import DataError, InputTypeError
+from qkv.data.python_rows import as_path, is_path
+from qkv.errors import DataError, InputTypeError, type_name
 from qkv.evaluation.display import Display
 from qkv.evaluation.evaluation import Sentences
 from qkv.evaluation.overlap import Seen, read_seen

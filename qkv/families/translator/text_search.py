@@ -4,13 +4,13 @@ import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from qkv.core.translation import TranslationRunner
 from qkv.decoding.hypothesis import Hypothesis
 from qkv.engine import Engine
-from qkv.errors import QkvError
+from qkv.errors import InputError
 from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.guarantees.attempts import Attempt
@@ -19,6 +19,7 @@ from qkv.families.translator.options import SEED, TranslationOptions
 from qkv.families.translator.search import Request, Search, Searcher
 from qkv.families.translator.shortlist import Shortlist
 from qkv.families.translator.translations import Links, Translation, Word, features_of
+from qkv.families.translator.vocabulary_tables import VocabularyTables, tables_of
 from qkv.flags import OptionMessageError
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import SPACE_SEPARATED, WORDS_AND_MARKS, spans, words_of_tokens
@@ -41,9 +42,14 @@ class TextSearch:
     runners: Sequence[TranslationRunner]
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
-    scored: bool = True  # False skips scores: those of words take longer than all the rest
+    scored: bool = True  # False skips all scores, and greedy search then needs no log-probabilities
+    scores_words: bool = True  # False skips the scores of words, the slowest part
     open_drafter: OpenDrafter = field(default=no_drafter, kw_only=True)
     shortlist: Shortlist | None = field(default=None, kw_only=True)
+
+    @property
+    def tables(self) -> VocabularyTables:
+        return tables_of(self.tokenizer)
 
     # Requests --------------------------------------------------------------------------------------------
 
@@ -52,19 +58,19 @@ class TextSearch:
         if options.avoid:
             from qkv.text.avoid import stack_tables
 
-            tables = [automaton_for(phrase, self.tokenizer) for phrase in options.avoid]
+            tables = [self.tables.automaton(phrase, self.tokenizer) for phrase in options.avoid]
             automata = stack_tables(tables)  # (P, states, V)
         boundary = partial(
             getattr, self.tokenizer, "starts_word"
         )  # slow, and rarely needed, like the next one
-        characters = partial(characters_of, self.tokenizer)
+        characters = partial(self.tables.whole_characters, self.tokenizer)
         drafter = None if options.draft is None else self.open_drafter(options.draft)
         return Searcher(self.runners, boundary, automata, characters, drafter, self.shortlist)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults
         if options.coverage_penalty and len(self.runners) > 1:
-            raise QkvError(
+            raise InputError(
                 "the coverage penalty needs the attention of a single model: it cannot be used with an ensemble."
             )
         beam = defaults.beam_size if options.beam_size is None else options.beam_size
@@ -82,7 +88,7 @@ class TextSearch:
         )
 
     def job(self, text: str, options: TranslationOptions) -> Job:
-        return Job.of(text, options, entities_are_words=knows_entities(self.tokenizer))
+        return Job.of(text, options, entities_are_words=self.tables.knows_entities(self.tokenizer.encode))
 
     def request(self, attempt: Attempt, options: TranslationOptions) -> Request:
         encode, reading = self.tokenizer.target.encode, attempt.reading
@@ -109,7 +115,7 @@ class TextSearch:
             return []
         ids = self.tokenizer.target.encode(prefix)
         if self.tokenizer.decode(ids).split() != prefix.split():
-            raise QkvError(
+            raise InputError(
                 f"this model cannot write the prefix '{prefix}', because it has no tokens for some of its characters: "
                 "use another prefix."
             )
@@ -144,7 +150,7 @@ class TextSearch:
             text=text,
             score=hypothesis.score,
             log_probabilities=tuple(hypothesis.log_probabilities),
-            words=self.word_scores(hypothesis, reading, output) if self.scored else (),
+            words=self.word_scores(hypothesis, reading, output) if self.scored and self.scores_words else (),
             confidence=None
             if confidence is None
             else confidence.of(features_of(hypothesis.log_probabilities)),
@@ -208,27 +214,6 @@ def places_in(text: str, longer: str) -> dict[int, int]:
 
     blocks = SequenceMatcher(None, text.split(), longer.split(), autojunk=False).get_matching_blocks()
     return {block.a + place: block.b + place for block in blocks for place in range(block.size)}
-
-
-@lru_cache(maxsize=64)
-def automaton_for(phrase: str, tokenizer: Vocabulary) -> "np.ndarray":
-    from qkv.text.avoid import automaton
-
-    return automaton(phrase, tokenizer.token_bytes)
-
-
-@lru_cache(maxsize=8)
-def characters_of(tokenizer: Vocabulary) -> "np.ndarray | None":
-    from qkv.text.whole_characters import whole_characters
-
-    return whole_characters(tokenizer.token_bytes, tokenizer.end)
-
-
-@lru_cache(maxsize=8)
-def knows_entities(tokenizer: Vocabulary) -> bool:
-    """Whether the vocabulary was learned from text with entities, as Moses writes them: then their names are tokens."""
-    fewest = min(len(tokenizer.encode(entity)) for entity in ("&apos;", "&quot;"))
-    return fewest <= 3  # the ampersand, the name and the semicolon
 
 
 def language_marker(language: str | None) -> str:

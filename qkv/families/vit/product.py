@@ -224,6 +224,7 @@ IMAGES: Accepts[Any] = Accepts(
     what="an image, a list of images or an iterator of images",
     item="a path, an image of Pillow or an array",
     is_one=is_image,
+    kind="image",
     read=image_or_none,
     at_once=AT_ONCE,
 )

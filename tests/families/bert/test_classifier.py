@@ -70,15 +70,15 @@ def test_texts_need_no_tuples() -> None:
         (
             False,
             [("the cat",), ("a dog", "why?")],
-            "input 2 has 2 texts, but this model reads text: give one text",
+            r"inputs\[1\] has 2 texts, but this model reads text: give one text",
         ),
-        (False, [()], "input 1 has 0 texts"),
+        (False, [()], r"inputs\[0\] has 0 texts"),
         (
             True,
             [("the cat", "a dog"), ("why?",), ("the mat",)],
-            "input 2 has 1 text, but this model reads pairs",
+            r"inputs\[1\] has 1 text, but this model reads pairs",
         ),
-        (True, [("the cat", "a dog", "why?")], "input 1 has 3 texts"),
+        (True, [("the cat", "a dog", "why?")], r"inputs\[0\] has 3 texts"),
     ],
 )
 def test_another_number_of_texts_is_rejected(pairs: bool, inputs: Any, says: str) -> None:
@@ -88,9 +88,9 @@ def test_another_number_of_texts_is_rejected(pairs: bool, inputs: Any, says: str
 
 @pytest.mark.parametrize("nothing", ["", " ", "\u200b", "\x00\ufeff"])
 def test_a_text_without_tokens_counts_as_empty(nothing: str) -> None:
-    with pytest.raises(QkvError, match="text 2 is empty"):
+    with pytest.raises(QkvError, match=r"inputs\[1\] is empty"):
         tiny_classifier().classify([("the cat",), (nothing,)])
-    with pytest.raises(QkvError, match="pair 1 has an empty text"):
+    with pytest.raises(QkvError, match=r"inputs\[0\] has an empty text"):
         tiny_classifier(pairs=True).classify([("the cat", nothing)])
 
 
@@ -103,9 +103,9 @@ def test_a_model_of_one_segment_reads_no_pairs() -> None:
 
 
 def test_empty_and_long_texts_are_rejected() -> None:
-    with pytest.raises(QkvError, match="text 2 is empty"):
+    with pytest.raises(QkvError, match=r"inputs\[1\] is empty"):
         tiny_classifier().classify([("the cat",), (" ",)])
-    with pytest.raises(QkvError, match="text 1 has 42 tokens, and this model reads at most 24"):
+    with pytest.raises(QkvError, match=r"inputs\[0\] has 42 tokens, and this model reads at most 24"):
         tiny_classifier().classify([("cat " * 40,)])
 
 

@@ -91,10 +91,10 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
     [
         (lambda bert: bert.fill("the cat sat"), r"has no \[MASK\]"),
         (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads at most 24"),
-        (lambda bert: bert.embed(["the cat", "  "]), "text 2 is empty"),
-        (lambda bert: bert.embed(["the cat", "why?", "\u200b"]), "text 3 is empty"),
-        (lambda bert: bert.follows("the cat", "\u200b"), "pair 1 has an empty text"),
-        (lambda bert: bert.embed(["cat " * 30], pooling="first"), "text 1 has 32 tokens"),
+        (lambda bert: bert.embed(["the cat", "  "]), r"texts\[1\] is empty"),
+        (lambda bert: bert.embed(["the cat", "why?", "\u200b"]), r"texts\[2\] is empty"),
+        (lambda bert: bert.follows("the cat", "\u200b"), r"pairs\[0\] has an empty text"),
+        (lambda bert: bert.embed(["cat " * 30], pooling="first"), r"texts\[0\] has 32 tokens"),
         (lambda bert: bert.follows("the cat", "cat " * 30), "reads at most 24"),
     ],
 )

@@ -95,12 +95,12 @@ def test_the_answers_are_what_is_chosen_from() -> None:
 )
 def test_another_number_of_texts_is_rejected(form: Form, given: tuple[str, ...]) -> None:
     classes = () if form == "choice" else ("no", "yes")
-    with pytest.raises(QkvError, match=f"input 1 has {len(given)} texts?, but this model reads"):
+    with pytest.raises(QkvError, match=rf"inputs\[0\] has {len(given)} texts?, but this model reads"):
         classifier(form, classes).classify([given])
 
 
 def test_the_same_answer_twice_is_rejected() -> None:
-    with pytest.raises(QkvError, match="input 1 has the same choice twice"):
+    with pytest.raises(QkvError, match=r"inputs\[0\] has the same choice twice"):
         classifier("choice").classify([("the cat", "sang", "sang")])
 
 
@@ -138,7 +138,7 @@ def test_the_answer_is_read_off_the_token_with_which_it_was_trained(tmp_path: Pa
 
 
 def test_an_empty_text_is_rejected() -> None:
-    with pytest.raises(QkvError, match="input 2 has an empty text"):
+    with pytest.raises(QkvError, match=r"inputs\[1\] has an empty text"):
         classifier("entailment", ("no", "yes")).classify([("a", "the"), ("a", " ")])
 
 

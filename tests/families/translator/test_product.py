@@ -198,6 +198,7 @@ def test_every_line_of_a_text_is_translated_and_line_breaks_are_kept() -> None:
     assert translator.translate(text) == f"{first}\n\n  {second}\r\n"
     first, second = ("".join(translator.stream(line)) for line in ("the cat danced", "I like cats"))
     assert "".join(translator.stream(text)) == f"{first}\n\n  {second}\r\n"
+    assert all(translator.stream(text))  # no empty parts
     assert translator._pipeline.segments("the <a\nhref='x'>cat</a>\ndanced") == [
         "the <a\nhref='x'>cat</a>\n",
         "danced",

@@ -100,7 +100,7 @@ def set_aside(out: Path) -> Path | None:
 
 def is_demo(folder: Path) -> bool:
     from qkv.checkpoint.files import read_json
-    from qkv.training.run_file import RUN_FILE
+    from qkv.checkpoint.run_folder import RUN_FILE
 
     run_file = folder / "training" / RUN_FILE
     run = read_json(run_file) if run_file.is_file() else None

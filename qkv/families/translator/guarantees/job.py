@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from qkv.errors import QkvError
+from qkv.errors import InputError
 from qkv.families.translator.guarantees.places import Edit, Mark, Places, applied, marked, outside
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Links
@@ -93,11 +93,12 @@ class Job:
                 kept.append(replace(span, start=len(text), end=len(text) + len(span.text)))
                 text += span.text
                 continue
-            marks.append(Mark(span.text, len(text)))
             rest = segment[last : last + 1]
+            alone = text[-1:].isspace() and rest.isspace()
+            marks.append(Mark(span.text, len(text), alone=alone))
             if separates_words(text[-1:], rest):
                 text += " "
-            elif text[-1:].isspace() and rest.isspace():
+            elif alone:
                 last += 1
         text += as_read(segment[last:])
         text, marks, kept = without_edges(text, marks, kept)
@@ -110,7 +111,7 @@ class Job:
         for each in wanted:
             for avoided in decoding.avoid:
                 if avoided in f" {each.text}":  # a phrase follows a space
-                    raise QkvError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
+                    raise InputError(f"a translation cannot contain '{each.text}' and avoid '{avoided}'.")
         return cls(text=text, marks=tuple(marks), spellings=spellings, kept=tuple(kept), wanted=tuple(wanted))
 
     @property

@@ -22,6 +22,7 @@ class Mark:
     text: str
     place: int
     span: str = ""  # the span, if it is one; spans have spaces around them
+    alone: bool = False  # white space stood on both sides of it
 
     @property
     def markup(self) -> Markup:
@@ -75,7 +76,7 @@ class Places:
         words = [match.span() for match in WORDS_AND_MARKS.finditer(target)]
         self.numbers, self.target = joined_words(words, whole)
         self.source = [match.span() for match in WORDS_AND_MARKS.finditer(source)]
-        self.length = len(target)
+        self.length, self.text = len(target), source
         self.links: dict[int, list[int]] = {}
         for one, other in links:
             if other < len(words):
@@ -99,6 +100,20 @@ class Places:
         if before in self.links:
             return self.target[min(self.links[before])][0]
         return self.at_share(before / len(self.source)) if self.target else 0
+
+    def begins_word(self, mark: Mark) -> bool:
+        """Whether a mark touches the word after it, and white space stood before it: `the <img>cat`."""
+        touches = bisect_left(self.source, mark.place, key=lambda each: each[0])
+        starts = touches < len(self.source) and self.source[touches][0] == mark.place
+        return starts and not (mark.alone or mark.span) and self.text[mark.place - 1 : mark.place].isspace()
+
+    def before(self, place: int) -> int:
+        """Before the words aligned with the source word that starts at `place`, or before the next word of the translation."""
+        following = bisect_left(self.source, place, key=lambda each: each[0])
+        if following in self.links:
+            return self.target[min(self.links[following])][0]
+        behind = self.after(place)
+        return next((start for start, _ in self.target if start >= behind), behind)
 
     def at_share(self, share: float) -> int:
         """Before the word at this share of the translation, or after the whole that contains it."""
@@ -193,7 +208,10 @@ def arrange(
         for item in items:
             chosen = ranges.get(item.first)
             if chosen is None:
-                place = min(max(places.after(marks[item.first].place), bounds[0]), bounds[1])
+                mark = marks[item.first]
+                begins = not item.is_pair and places.begins_word(mark)
+                wanted = places.before(mark.place) if begins else places.after(mark.place)
+                place = min(max(wanted, bounds[0]), bounds[1])
                 item.start = item.end = place
                 chosen = (0, 0)
             else:
@@ -245,7 +263,8 @@ def written(items: Sequence[Item], marks: Sequence[Mark]) -> Iterator[tuple[Edit
             yield item, False
             continue
         mark = marks[item.first]
-        yield Edit(item.start, item.start, mark.text, apart=bool(mark.span), span=mark.span), item.is_pair
+        apart = bool(mark.span) or (mark.alone and not item.is_pair)
+        yield Edit(item.start, item.start, mark.text, apart=apart, span=mark.span), item.is_pair
         if item.is_pair:
             waiting.append(Edit(item.end, item.end, marks[item.last].text))
             waiting += reversed(in_order(item.inner))

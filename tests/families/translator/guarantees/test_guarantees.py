@@ -14,7 +14,7 @@ from qkv.families.translator.guarantees.attempts import Attempt, anchored, words
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Mark
 from qkv.families.translator.options import TranslationOptions
-from qkv.families.translator.text_search import knows_entities
+from qkv.families.translator.vocabulary_tables import VocabularyTables
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind, all_kept, occurrences, protected_spans
 from qkv.text.tokenizer import Tokenizer
@@ -209,7 +209,8 @@ def test_entities_are_read_as_characters_and_spelled_as_they_were() -> None:
 
 def test_a_model_that_has_learned_entities_as_words_reads_them_as_they_are() -> None:
     ordinary, moses = TOKENIZER, Tokenizer.learn(["the man &apos;s dog &quot; cat &quot;"] * 9, 320)
-    assert (knows_entities(ordinary), knows_entities(moses)) == (False, True)
+    found = [VocabularyTables().knows_entities(each.encode) for each in (ordinary, moses)]
+    assert found == [False, True]
     job = Job.of("the man &apos;s <b>cat</b> &nbsp;", TranslationOptions(), entities_are_words=True)
     assert job.text == "the man &apos;s cat"
     assert not job.spellings
@@ -319,6 +320,25 @@ def test_tags_enclose_the_translations_of_their_words() -> None:
     links = [(0, 1), (1, 3), (2, 2), (3, 0)]  # danced the cat black
     said = "tanzte die Katze schwarze"
     assert completed(Reading.plain(job), said, links) == "tanzte die <b>Katze schwarze</b><br/>"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation"),
+    [
+        ("the <img src=x> cat", "die <img src=x> Katze"),
+        ("the <img src=x>cat", "die <img src=x>Katze"),
+        ("the<img src=x> cat", "die<img src=x> Katze"),
+        ("the <img src=x> <img src=y> cat", "die <img src=x> <img src=y> Katze"),
+        ("the <b>cat", "die <b>Katze"),
+        ("the cat <img src=x>", "die Katze <img src=x>"),
+        ("<img src=x> the cat", "<img src=x> die Katze"),
+        ("<p>the <img src=x> cat</p>", "<p>die <img src=x> Katze</p>"),
+    ],
+)
+def test_a_single_tag_keeps_the_white_space_around_it(source: str, translation: str) -> None:
+    job = Job.of(source, TranslationOptions())
+    assert job.text == "the cat"
+    assert completed(Reading.plain(job), "die Katze", [(0, 0), (1, 1)]) == translation
 
 
 def test_nested_tags_and_tags_without_words_stay_in_order() -> None:
