@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qkv.api.starting import fine_tuning_of, model_input, name_data, resume_model, train_model, trainables_of
+from qkv.api.starting import (
+    VALID,
+    check_same_length,
+    fine_tuning_of,
+    model_input,
+    name_data,
+    resume_model,
+    train_model,
+    trainables_of,
+)
 from qkv.errors import ModelError
 from qkv.families.loading import kind_of
 from qkv.signatures import with_options
@@ -181,6 +190,7 @@ def train_vit(
         ['dark', 'light']
     """
     if labels is not None:
+        check_same_length(("images", images, "images"), ("labels", labels))
         images = {"image": images, "label": labels}
     given = {
         "images": images, "valid": valid, "image_column": image_column, "label_column": label_column, **options
@@ -260,6 +270,8 @@ def train_dalle(
         >>> model.report["training"]["steps"]
         2
     """
+    if captions is not None and not isinstance(captions, str | Path):
+        check_same_length(("images", images, "images"), ("captions", captions))
     given = {
         "images": images, "captions": captions, "codebook": codebook, "image_column": image_column,
         "caption_column": caption_column, **options,
@@ -333,7 +345,8 @@ def fine_tune(
         "second_column": second_column, "label_column": label_column, "image_column": image_column,
     }  # fmt: skip
     chosen = {each: value for each, value in (given | columns).items() if value is not None}
-    return train_model("fine_tune", name, {"fine_tune": model, **chosen}, callbacks, progress)
+    called = VALID if data is None else {**VALID, **{each.inputs.MAIN: "data" for each in siblings}}
+    return train_model("fine_tune", name, {"fine_tune": model, **chosen}, callbacks, progress, called)
 
 
 def training_of(commands: Any, model: Any) -> str:

@@ -142,7 +142,8 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
 def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, Any]:
     """Scores of the model on labelled examples."""
     from qkv.evaluation.display import Display
-    from qkv.families.label_evaluation import LabelEvaluation, evaluate_labels
+    from qkv.families.label_evaluation import evaluate_labels
+    from qkv.families.label_evaluation_options import LabelEvaluation
     from qkv.progress.terminal import count_progress, say
 
     display = Display(progress=count_progress, say=say)

@@ -19,7 +19,9 @@ FAMILY = Family(
         BundleKind(
             name="bert-classifier",
             product=f"{HERE}.classifier:TextClassifier",
-            commands=("classify", "train bert --fine-tune"),
+            commands=("classify", "evaluate", "train bert --fine-tune"),
+            evaluate="qkv.cli.evaluate_labels:main",
+            evaluate_options=("--labels",),
             evaluator="qkv.families.label_evaluation:EVALUATOR",
         ),
     ),

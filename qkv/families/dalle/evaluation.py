@@ -95,7 +95,7 @@ def evaluate_drawings(
     return report
 
 
-EVALUATOR = Evaluator(options=DrawingEvaluation, evaluate=evaluate_drawings)
+EVALUATOR = Evaluator(options=DrawingEvaluation, evaluate=evaluate_drawings, positional=("images",))
 
 
 def measure_drawings(

@@ -57,7 +57,9 @@ def evaluate_images(
     )
 
 
-EVALUATOR = Evaluator(options=ImageEvaluation, evaluate=evaluate_images, more=("labels",))
+EVALUATOR = Evaluator(
+    options=ImageEvaluation, evaluate=evaluate_images, positional=("images", "labels"), more=("labels",)
+)
 
 
 def labelled_images(
