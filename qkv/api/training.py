@@ -283,6 +283,7 @@ def train_dalle(
 @with_options(
     *(each for name in ("translator", "gpt", "bert", "vit") for each in options_for(name, fine_tunes=True)),
     without=("fine_tune",),
+    varying=True,
 )
 def fine_tune(
     model: Any,
@@ -302,8 +303,8 @@ def fine_tune(
 ) -> Any:
     """Fine-tune a model on other data. The family of the model decides what the data are.
 
-    Options that do not exist for the family are a TypeError. The defaults below are those of the first family that has the
-    option.
+    Options that do not exist for the family are a TypeError. Where families have different defaults, the signature shows
+    <by family>; `qkv.train_translator`, `qkv.train_gpt` and the others show those of training.
 
     Args:
         model: A model, its folder, or the name of a model on the hub.

@@ -28,7 +28,6 @@ from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.signatures import split_options, with_options
-from qkv.text.glossary import Glossary
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 
 GREEDY = TranslationOptions(beam_size=1)
@@ -332,7 +331,7 @@ class Translator(Model):
             >>> Path("letters.de").read_text().count("\\n")
             2
         """
-        decoding, confidence, form = split_options(as_options(keywords), options, ANY_CONFIDENCE, PLAIN_LINES)
+        decoding, confidence, form = split_options(keywords, options, ANY_CONFIDENCE, PLAIN_LINES)
         self._translate_file(
             Path(input),
             Path(output),
@@ -517,15 +516,8 @@ def options_from(
 ) -> tuple[TranslationOptions, ConfidenceOptions]:
     if not isinstance(options, TranslationOptions):
         raise InputTypeError(f"options must be TranslationOptions, not {type(options).__name__}.")
-    decoding, confidence = split_options(as_options(keywords), options, ANY_CONFIDENCE)
+    decoding, confidence = split_options(keywords, options, ANY_CONFIDENCE)
     return decoding, confidence
-
-
-def as_options(keywords: dict[str, Any]) -> dict[str, Any]:
-    """A glossary can be a mapping or a file."""
-    if "glossary" not in keywords:
-        return keywords
-    return {**keywords, "glossary": Glossary.from_any(keywords["glossary"])}
 
 
 def shown(translation: Translation, confidence: ConfidenceOptions, details: bool) -> Shown:
