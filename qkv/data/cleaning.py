@@ -40,7 +40,7 @@ def clean(pairs: ParallelText, *, longest: int, ratio: float) -> Cleaned:
         else:
             dropped[reason] += 1
     if not sources:
-        counts = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+        counts = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
         raise DataError(
             f"All {len(pairs.source)} sentence pairs were dropped by cleaning ({counts}). "
             f"Check that the two sides belong together, or raise the limits: length {longest} and ratio {ratio:g}."

@@ -131,7 +131,7 @@ def in_form(picture: Image.Image, form: Form, *, fit: bool, name: str) -> Bytes:
 
 
 def picture_from(given: Any, form: Form, *, fit: bool, name: str) -> Bytes:
-    """An image from a path, from an image of Pillow, or from an array. `name` is for messages.
+    """An image from a path, from a Pillow image, or from an array. `name` is for messages.
 
     An array is (height, width) or (height, width, channels), of bytes or of numbers from 0 to 1; or (channels, height,
     width) if it has exactly the form of the model.
@@ -161,7 +161,7 @@ def picture_from(given: Any, form: Form, *, fit: bool, name: str) -> Bytes:
 
 
 def is_image(value: Any) -> bool:
-    """A path, an image of Pillow, or the array of one image; more channels than an image has are several images."""
+    """A path, a Pillow image, or the array of one image; more channels than an image has are several images."""
     if isinstance(value, str | os.PathLike | Image.Image):
         return True
     shape = tuple(getattr(value, "shape", ()))

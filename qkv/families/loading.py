@@ -26,7 +26,7 @@ def load(
     warn: Warn = warn_in_python,
     **options: Any,
 ) -> Any:
-    """Open the bundle in a folder. `options` are fields of `Running`. `qkv.load` also knows names of the hub."""
+    """Open the bundle in a folder. `options` are fields of `Running`. `qkv.load` also knows hub names."""
     began = time.perf_counter()
     folder, running = Path(path), on_best_device(running.with_options(**options))
     with as_model_errors():

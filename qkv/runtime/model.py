@@ -40,7 +40,7 @@ VERBS = (
         "align",
         "stream",
         "compose",
-        "choose",
+        "score_choices",
         "follows",
         "encode",
         "decode",

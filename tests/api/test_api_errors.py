@@ -62,7 +62,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
     ("scenes", lambda m: m.draw("a rign"), qkv.InputError, "this model does not know the word 'rign'; did you mean 'ring'?"),
     ("scenes", lambda m: m.draw("a ring", top_k=3, candidates=2), qkv.OptionError, "top_k must be from 1 to the number of candidates."),
     ("en-de", lambda m: m.generate("one"), AttributeError, "Translator has no generate(). It is a translator; it has translate(), translate_file(), stream(), alternatives(), align()."),
-    ("gpt", lambda m: m.translate("one"), AttributeError, "LanguageModel has no translate(). It is a GPT; it has generate(), stream(), compose(), choose(), log_probabilities()."),
+    ("gpt", lambda m: m.translate("one"), AttributeError, "LanguageModel has no translate(). It is a GPT; it has generate(), stream(), compose(), score_choices(), log_probabilities()."),
     ("bert", lambda m: m.similarity(1, 2), AttributeError, "Bert has no similarity(). It is a BERT; it has fill(), embed(), similar(), follows()."),
     ("bert", lambda m: m.save("runs/gpt"), qkv.OptionError, "runs/gpt already holds a model: give another folder, or add `overwrite=True`."),
     ("bert", lambda m: m.nonsense, AttributeError, "'Bert' object has no attribute 'nonsense'"),

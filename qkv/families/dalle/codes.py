@@ -130,7 +130,7 @@ IMAGES: Accepts[Any] = Accepts(
     method="encode",
     argument="images",
     what="an image, a list of images or an iterator of images",
-    item="a path, an image of Pillow or an array",
+    item="a path, a Pillow image or an array",
     is_one=is_image,
     read=lambda value: value if is_image(value) else None,
 )

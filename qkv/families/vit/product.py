@@ -142,7 +142,7 @@ class ImageClassifier(Model):
         """Predict the class of one image or many.
 
         Args:
-            inputs: An image, a list of images or an iterator of images. An image is a path, an image of Pillow, or an array
+            inputs: An image, a list of images or an iterator of images. An image is a path, a Pillow image, or an array
                 (height, width) or (height, width, channels).
             options: Options as an object. Keywords replace its fields.
             done: Called with the number of images that were newly classified, for progress.
@@ -223,7 +223,7 @@ IMAGES: Accepts[Any] = Accepts(
     method="classify",
     argument="images",
     what="an image, a list of images or an iterator of images",
-    item="a path, an image of Pillow or an array",
+    item="a path, a Pillow image or an array",
     is_one=is_image,
     read=image_or_none,
     at_once=AT_ONCE,
