@@ -312,7 +312,7 @@ def fine_tune(
             make it a classifier. For a BERT, such rows. For an image classifier, rows of an image and a label. All as in the
             functions that train a model, or as files.
         valid: Data to validate on; by default some are held out.
-        labels: The label of each text or image, if `data` has none. Or a file of labelled texts.
+        labels: The label of each text or image, if `data` has none. Or a file of labeled texts.
         source_column: The column of the sources of sentence pairs, if its name does not say so.
         target_column: The column of the targets.
         text_column: The column of the texts.

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
         EvaluateLabels,
         arguments,
         prog="qkv evaluate",
-        description="Measure the accuracy of a text classifier on labelled texts, or the correlation if it predicts numbers.",
+        description="Measure the accuracy of a text classifier on labeled texts, or the correlation if it predicts numbers.",
     )
     use_threads(command.running.threads)
     from qkv.families.label_evaluation import evaluate_labels

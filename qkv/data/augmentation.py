@@ -19,9 +19,9 @@ class Augmentation:
     magnitude: float = 0.3
     """Maximum strength of the operations, 0 to 1."""
     augment_colors: bool = True
-    """Also change brightness, contrast and colours, not only the geometry."""
+    """Also change brightness, contrast and colors, not only the geometry."""
     erase: float = 0.0
-    """Random erasing: the share of images in which a random rectangle gets the mean colour."""
+    """Random erasing: the share of images in which a random rectangle gets the mean color."""
 
     @property
     def draws(self) -> int:

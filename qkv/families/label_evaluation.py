@@ -1,4 +1,4 @@
-"""Evaluate a text classifier of any family on labelled examples."""
+"""Evaluate a text classifier of any family on labeled examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,7 +71,7 @@ def evaluate_labels(
     display: Display = SILENT,
     given: Mapping[str, Any] = NOTHING,
 ) -> ClassificationReport:
-    """Scores of a classifier on labelled examples."""
+    """Scores of a classifier on labeled examples."""
     if options.labels is None:
         raise OptionMessageError("to evaluate a classifier, give {labels}.")
     classifier: Classifier = open_for(model, "classify", running, display.warn)

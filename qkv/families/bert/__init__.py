@@ -28,7 +28,7 @@ FAMILY = Family(
     trainings=(
         Training(
             name="bert",
-            summary="train a BERT on text, or fine-tune one on labelled texts",
+            summary="train a BERT on text, or fine-tune one on labeled texts",
             trainables=f"{HERE}.commands.train:TRAINABLES",
         ),
     ),

@@ -66,7 +66,7 @@ class FineTuneMusic(MusicFiles):
 @dataclass(frozen=True, kw_only=True)
 class GPTLabels(LabelInputs):
     labels: OptionalFile = None
-    """Labelled texts: text, tab, label; or two texts and a label. For multiple choice: text, answers, and the number of
+    """Labeled texts: text, tab, label; or two texts and a label. For multiple choice: text, answers, and the number of
     the right answer."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Labels:

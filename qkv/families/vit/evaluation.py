@@ -1,4 +1,4 @@
-"""Evaluate an image classifier: its accuracy on labelled images."""
+"""Evaluate an image classifier: its accuracy on labeled images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
