@@ -148,7 +148,9 @@ def with_names(template: str, name_of: Callable[[str], str]) -> str:
 
 
 def as_flags(names: str) -> str:
-    return ", ".join(f"--{name.strip().replace('_', '-')}" for name in names.split(","))
+    """Flags for names of options. A switch may be written as {resume=True}, which is how Python turns it on."""
+    each = (name.strip().removesuffix("=True").replace("_", "-") for name in names.split(","))
+    return ", ".join(f"--{name}" for name in each)
 
 
 class ProcessEndedError(QkvError):

@@ -61,17 +61,33 @@ class Option:
 
     @property
     def doc(self) -> str:
-        return docstrings(self.owner).get(self.name, "")
+        found = docstrings(self.owner).get(self.name, "")
+        return f"{found} {ALSO_DATA}" if found and self.takes_data else found
 
     @property
     def parameter(self) -> inspect.Parameter:
         missing = self.default is dataclasses.MISSING
         default = inspect.Parameter.empty if missing else self.default
-        return inspect.Parameter(self.name, KEYWORD, default=default, annotation=self.hint)
+        hint = Any if self.takes_data else self.hint
+        return inspect.Parameter(self.name, KEYWORD, default=default, annotation=hint)
+
+
+class Varies:
+    """The default of an option that several sources have, each with its own."""
+
+    def __repr__(self) -> str:
+        return "<by family>"
+
+
+VARIES = Varies()
+ALSO_DATA = "In Python also as data: a dictionary, a list, an iterator or a table."
 
 
 def with_options(
-    *sources: Any, aliases: Mapping[str, str] | None = None, without: Iterable[str] = ()
+    *sources: Any,
+    aliases: Mapping[str, str] | None = None,
+    without: Iterable[str] = (),
+    varying: bool = False,
 ) -> Callable[[Function], Function]:
     """Give a function with `**keywords` the signature and the docstring of its options.
 
@@ -80,6 +96,7 @@ def with_options(
             name wins. Parameters of the function itself win over all.
         aliases: More names for options: `{"valid": "valid_pairs"}`.
         without: Fields that are no keywords of this function.
+        varying: Show that a default varies, if the sources have different ones.
     """
     left_out = set(without)
 
@@ -89,8 +106,11 @@ def with_options(
         taken = {each.name for each in named}
         options: dict[str, Option] = {}
         for each in (each for source in sources for each in options_in(source)):
-            if each.name not in left_out | taken:
-                options.setdefault(each.name, each)
+            if each.name in left_out | taken:
+                continue
+            known = options.setdefault(each.name, each)
+            if varying and known.default != each.default:
+                options[each.name] = dataclasses.replace(known, default=VARIES)
         ordered = list(options.values())
         renamed = {name: each.name for each in ordered for name in each.aliases} | dict(aliases or {})
 
@@ -109,7 +129,7 @@ def with_options(
 
         parameters = [*named, *(each.parameter for each in ordered)]
         call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        call.__doc__ = documented(function.__doc__, ordered)
+        call.__doc__ = documented(function.__doc__, ordered, aliases or {})
         return typing.cast(Function, call)
 
     return decorate
@@ -292,12 +312,15 @@ KINDS: dict[Any, tuple[Any, str]] = {
 # Docstrings ------------------------------------------------------------------------------------------
 
 
-def documented(doc: str | None, options: Iterable[Option]) -> str | None:
+def documented(
+    doc: str | None, options: Iterable[Option], aliases: Mapping[str, str] = types.MappingProxyType({})
+) -> str | None:
     """A docstring with the options at the end of its section `Args:`."""
     if doc is None:
         return None
     lines = inspect.cleandoc(doc).split("\n")
-    described = [f"    {each.name}: {each.doc}" for each in options if each.doc]
+    short = {name: f" `{alias}` is another name for it." for alias, name in aliases.items()}
+    described = [f"    {each.name}: {each.doc}{short.get(each.name, '')}" for each in options if each.doc]
     if "Args:" not in lines:
         sections = ("Returns:", "Yields:", "Raises:", "Example:")
         first = next((place for place, line in enumerate(lines) if line in sections), len(lines))

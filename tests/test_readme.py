@@ -143,5 +143,5 @@ def test_the_commands_on_translation_run(
     assert with_men
     assert all(re.search(r"\bHerr\b", translation) for translation in with_men)
     report = json.loads((newcomer / "runs" / "en-de" / "report.json").read_text(encoding="utf-8"))
-    assert report["trust"]["confidence"]["sentences"] > 0
-    assert 0 <= report["trust"]["confidence"]["calibration_error"] <= 1
+    assert report["calibration"]["confidence"]["sentences"] > 0
+    assert 0 <= report["calibration"]["confidence"]["calibration_error"] <= 1

@@ -39,7 +39,7 @@ class CleanOptions:
     """Or two text files: source sentences, one per line."""
     target: OrData[OptionalFile] = None
     """Translations of the source sentences, line by line."""
-    output: Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")] = None
+    output: Annotated[Path | None, Flag(aliases=["-o", "--out"], metavar="FILE")] = None
     """File for the pairs that are kept: .tsv or .tsv.gz. Without it, nothing is written."""
     report: OptionalFile = None
     """Also write the report to this file, as JSON."""

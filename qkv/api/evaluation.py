@@ -21,9 +21,14 @@ from qkv.signatures import options_of, replace_options, with_options
 
 if TYPE_CHECKING:
     from qkv.evaluation.evaluator import Evaluator
+    from qkv.families.bert.classifier import TextClassifier
+    from qkv.families.gpt.classifier import GPTClassifier
     from qkv.families.gpt.evaluation import LanguageModelReport, MusicReport
+    from qkv.families.gpt.product import LanguageModel
     from qkv.families.label_evaluation import ClassificationReport
     from qkv.families.translator.translation_report import TranslationReport
+    from qkv.families.vit.evaluation import ImageClassificationReport
+    from qkv.families.vit.product import ImageClassifier
 
 Texts = str | Path | Iterable[str]
 """A file, or texts: a list, an iterator, or a column of pandas, polars or datasets."""
@@ -41,6 +46,29 @@ def evaluators() -> dict[str, Evaluator]:
 def option_classes() -> list[type]:
     """The options of all evaluators, each class once."""
     return list(dict.fromkeys(each.options for each in evaluators().values()))
+
+
+@overload
+def evaluate(
+    model: LanguageModel, source: Texts | Iterable[Path], *, progress: bool = ..., **options: Any
+) -> LanguageModelReport: ...
+
+
+@overload
+def evaluate(
+    model: ImageClassifier, source: Any, reference: Any = ..., *, progress: bool = ..., **options: Any
+) -> ImageClassificationReport: ...
+
+
+@overload
+def evaluate(
+    model: TextClassifier | GPTClassifier,
+    source: Any = ...,
+    reference: Any = ...,
+    *,
+    progress: bool = ...,
+    **options: Any,
+) -> ClassificationReport: ...
 
 
 @overload
@@ -92,15 +120,16 @@ def evaluate(
 ) -> Report:
     """Score a model on a test set, as `qkv evaluate` does.
 
-    What to give depends on the model: a translator takes `source` and `reference`, or `pairs`; a language model takes `text`
-    or `music`; a text classifier `labels`; an image classifier and a DALL-E `images` or `scenes`. Wherever the options speak
-    of a file, texts can also be a list, an iterator, or a column of a table. A string is always the name of a file.
+    The second argument is the data of the model's family, the third what belongs to it: sentences and references for a
+    translator, texts for a language model, texts and labels for a text classifier, images and labels for an image classifier.
+    Other data have names: `pairs` for a translator, `music`, `scenes`. Wherever the options speak of a file, texts can also be
+    a list, an iterator, or a column of a table. A string is always the name of a file.
 
     Args:
         model: A model from `qkv.load`, or its folder. For translations of another tool, the translations: a list or a file.
             A folder is opened in float32, a loaded model is used as it is.
-        source: Sentences to translate; for a classifier, texts whose classes are in `labels`.
-        reference: A translation of each sentence, or a list of several for each.
+        source: Sentences to translate; for other families, their data.
+        reference: A translation of each sentence, or a list of several for each; for a classifier, the labels.
         source_column: The column of the sources in `pairs`, if its name does not say so.
         target_column: The column of the references in `pairs`.
         progress: Show a progress bar if it takes a while.
@@ -118,17 +147,20 @@ def evaluate(
         1
         >>> report.bleu <= 100
         True
-        >>> qkv.evaluate("runs/gpt", text=["the cat danced"]).words
+        >>> qkv.evaluate("runs/gpt", ["the cat danced"]).words
         3
     """
     kind = kind_to_evaluate(model)
     evaluator: Evaluator = resolve(str(kind.evaluator))
     columns = {"source_column": source_column, "target_column": target_column}
     given = {**options, **{name: value for name, value in columns.items() if value is not None}}
-    if source is not None:
-        given["source"] = source
-    if not (reference is None or (isinstance(reference, tuple) and not reference)):
-        given["reference"] = reference
+    for place, (name, value) in enumerate((("source", source), ("reference", reference))):
+        if value is None or (isinstance(value, tuple) and not value):
+            continue
+        own_name = evaluator.positional[place] if place < len(evaluator.positional) else name
+        if own_name in given:
+            raise TypeError(f"evaluate() got the data twice, also as {own_name}.")
+        given[own_name] = value
     own = {each.name for each in options_of(evaluator.options)}
     check_names(kind, given, own | set(evaluator.more), is_open=not is_name(model))
     chosen = {name: value for name, value in given.items() if name in own}
@@ -148,6 +180,8 @@ def is_name(model: Any) -> bool:
 
 def kind_to_evaluate(model: Any) -> BundleKind:
     """The kind of a model. Files and lists are translations."""
+    if is_name(model) and not Path(model).exists():
+        raise ModelError(f"there is no folder or file {model}. Give a model, its folder, or translations.")
     if is_name(model):
         kind = kind_of(model) if Path(model).is_dir() else bundle_kinds()[OF_FILES]
     elif isinstance(model, Iterable) and not isinstance(model, Model):

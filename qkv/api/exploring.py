@@ -44,7 +44,8 @@ class ExploreOptions:
     terminal: bool = False
     """Print a heat map of attention weights instead of serving the page."""
     station: Annotated[int | None, Flag(metavar="N")] = None
-    """Station of an image (1 to 20) or of a heat map (8, 15 or 16); by default 16, or 8 if the model has no 16."""
+    """Station of an image (1 to 20; station 21 is only on the page) or of a heat map (8, 15 or 16); by default 16, or 8 if the
+    model has no 16."""
     side: str = ""
     """Stack of an image or a heat map, if the station has several: encoder, decoder or cross."""
     layer: int = 1

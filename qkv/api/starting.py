@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from qkv.errors import DataError, InputError, InputTypeError, QkvError, type_nam
 from qkv.families import trainings
 from qkv.families.family import resolve
 from qkv.families.loading import load
+from qkv.progress.display import warn_caller
 from qkv.signatures import options_of, replace_options, unknown_option
 from qkv.training.command import Command, fitting_trainable, nominal_command
 from qkv.training.python_data import GivenData, Values, write_data
@@ -27,7 +29,25 @@ from qkv.training.trainable import Trainable, path_inputs
 if TYPE_CHECKING:
     from qkv.training.callbacks import Callback
 
+FEWEST_TO_JUDGE = 20  # rows with labels
 MODELS = ("fine_tune", "codebook")  # inputs that are models
+
+
+VALID = {"valid_pairs": "valid", "valid_text": "valid", "valid_labels": "valid"}
+"""What validation data are called in Python, whatever the family calls them."""
+
+
+@contextmanager
+def arguments_called(called: Mapping[str, str]) -> Iterator[None]:
+    """Errors in data name the argument of the function that was called."""
+    try:
+        yield
+    except InputError as error:
+        if type(error) not in (InputError, InputTypeError):
+            raise
+        pattern = rf"^(the columns of )?({'|'.join(called)})(?=[\[ ])"
+        message = re.sub(pattern, lambda found: (found[1] or "") + called[found[2]], str(error))
+        raise type(error)(message) from None
 
 
 def trainables_of(name: str) -> tuple[Trainable, ...]:
@@ -36,11 +56,17 @@ def trainables_of(name: str) -> tuple[Trainable, ...]:
 
 
 def train_model(
-    function: str, name: str, given: Mapping[str, Any], callbacks: Sequence[Callback], progress: bool
+    function: str,
+    name: str,
+    given: Mapping[str, Any],
+    callbacks: Sequence[Callback],
+    progress: bool,
+    called: Mapping[str, str] = VALID,
 ) -> Any:
     """Start a run of what `qkv train NAME` trains, or resume it if `resume` is given. Returns the model.
 
-    `given` has the options that the caller gave, by name. Data that are None were not given.
+    `given` has the options that the caller gave, by name. Data that are None were not given. `called` has the names of
+    inputs as the caller writes them, for messages.
     """
     siblings = trainables_of(name)
     files = {each for sibling in siblings for each in (*path_inputs(sibling.inputs), *sibling.inputs.PYTHON)}
@@ -58,7 +84,8 @@ def train_model(
     names = [*data.values, *rest, *(each for each in given if each in paths)]
     chosen = frozenset(paths[each][1:] for each in names if each in paths) - {()}
     job = Job(trainable=trainable, command=replace_options(default, rest), given=chosen)
-    return run(job, data, callbacks, progress)
+    with arguments_called(called):
+        return run(job, data, callbacks, progress)
 
 
 def resume_model(
@@ -193,14 +220,41 @@ def name_data(siblings: Sequence[Trainable], data: Any, given: dict[str, Any]) -
     if labels is not None and not isinstance(labels, str | Path):
         first = "image" if "images" in mains else "text"
         name = "images" if first == "image" else "labels"
+        check_same_length(("data", data, f"{first}s"), ("labels", labels))
         return {**given, "labels": None, name: {first: data, "label": labels}}
+    if mains == {"labels"} and isinstance(data, list | tuple) and data and isinstance(data[0], str):
+        raise InputError("data has texts without labels. Give `labels`, or rows of a text and a label.")
     if len(mains) > 1:
         name, data = kind_of_data(data)
     else:
         [name] = mains
+    if name == "labels":
+        warn_of_unlikely_labels(data)
     if given.get(name) is not None:
         raise InputError(f"the data are given twice, also as {name}.")
     return {**given, name: data}
+
+
+def check_same_length(one: tuple[str, Any, str], other: tuple[str, Any]) -> None:
+    """Do two arguments have the same number of items, as far as that is known?"""
+    (name, items, what), (other_name, others) = one, other
+    if hasattr(items, "__len__") and hasattr(others, "__len__") and len(items) != len(others):
+        raise InputError(
+            f"{name} has {len(items):,} {what} but {other_name} has {len(others):,}. Give one for each."
+        )
+
+
+def warn_of_unlikely_labels(data: Any) -> None:
+    """Sentence pairs look like texts with labels. As labels, nearly all targets are different."""
+    if not isinstance(data, list | tuple) or len(data) < FEWEST_TO_JUDGE:
+        return
+    labels = [row[-1] for row in data if isinstance(row, list | tuple) and row]
+    different = len({each for each in labels if isinstance(each, str)})
+    if different > len(data) / 2:
+        warn_caller(
+            f"{different:,} of {len(data):,} labels are different, so these may be sentence pairs. The model becomes a "
+            "classifier with a class for each label. To train on texts, give a list of strings."
+        )
 
 
 def kind_of_data(data: Any) -> tuple[str, Any]:

@@ -10,7 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qkv.api.starting import fine_tuning_of, model_input, name_data, resume_model, train_model, trainables_of
+from qkv.api.starting import (
+    VALID,
+    check_same_length,
+    fine_tuning_of,
+    model_input,
+    name_data,
+    resume_model,
+    train_model,
+    trainables_of,
+)
 from qkv.errors import InputError, ModelError
 from qkv.families import bundle_kinds, own_families, trainings
 from qkv.families.loading import kind_of
@@ -220,6 +229,7 @@ def train_vit(
         ['dark', 'light']
     """
     if labels is not None:
+        check_same_length(("images", images, "images"), ("labels", labels))
         images = {"image": images, "label": labels}
     given = {
         "images": images, "valid": valid, "image_column": image_column, "label_column": label_column, **options
@@ -299,6 +309,8 @@ def train_dalle(
         >>> model.report["training"]["steps"]
         2
     """
+    if captions is not None and not isinstance(captions, str | Path):
+        check_same_length(("images", images, "images"), ("captions", captions))
     given = {
         "images": images, "captions": captions, "codebook": codebook, "image_column": image_column,
         "caption_column": caption_column, **options,
@@ -315,6 +327,7 @@ def train_dalle(
         for each in options_for(training.name, fine_tunes=True)
     ),
     without=("fine_tune",),
+    varying=True,
 )
 def fine_tune(
     model: Any,
@@ -334,8 +347,8 @@ def fine_tune(
 ) -> Any:
     """Fine-tune a model on other data. The family of the model decides what the data are.
 
-    Options that do not exist for the family are a TypeError. The defaults below are those of the first family that has the
-    option.
+    Options that do not exist for the family are a TypeError. Where families have different defaults, the signature shows
+    <by family>; `qkv.train_translator`, `qkv.train_gpt` and the others show those of training.
 
     Args:
         model: A model, its folder, or the name of a model on the hub.
@@ -343,7 +356,7 @@ def fine_tune(
             make it a classifier. For a BERT, such rows. For an image classifier, rows of an image and a label. All as in the
             functions that train a model, or as files.
         valid: Data to validate on; by default some are held out.
-        labels: The label of each text or image, if `data` has none. Or a file of labelled texts.
+        labels: The label of each text or image, if `data` has none. Or a file of labeled texts.
         source_column: The column of the sources of sentence pairs, if its name does not say so.
         target_column: The column of the targets.
         text_column: The column of the texts.
@@ -377,7 +390,8 @@ def fine_tune(
         "second_column": second_column, "label_column": label_column, "image_column": image_column,
     }  # fmt: skip
     chosen = {each: value for each, value in (given | columns).items() if value is not None}
-    return train_model("fine_tune", name, {"fine_tune": model, **chosen}, callbacks, progress)
+    called = VALID if data is None else {**VALID, **{each.inputs.MAIN: "data" for each in siblings}}
+    return train_model("fine_tune", name, {"fine_tune": model, **chosen}, callbacks, progress, called)
 
 
 def training_of(commands: Any, model: Any) -> str:

@@ -30,7 +30,7 @@ def check_new_file(
             f"{wanted} {{path}} is not a regular file: give another {wanted}.", path=path
         )
     if (path.exists() or path.is_symlink()) and not overwrite:
-        remedy = "" if overwrite is None else ", or add {overwrite}"
+        remedy = "" if overwrite is None else ", or add {overwrite=True}"
         raise OptionMessageError(f"{{path}} already exists: give another {wanted}{remedy}.", path=path)
 
 

@@ -90,7 +90,10 @@ def run(arguments: list[str]) -> None:
 
 def run_training(arguments: list[str], conventions: Conventions) -> None:
     kinds = trainings()
-    if not arguments or arguments[0] in HELP:
+    if not arguments:
+        print(training_overview(), file=sys.stderr)
+        sys.exit(2)
+    if arguments[0] in HELP:
         print(training_overview())
         return
     if arguments[0] not in kinds:

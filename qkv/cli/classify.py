@@ -31,7 +31,7 @@ class Classify:
     input: OptionalFile = None
     """File to classify, line by line."""
     labels: OptionalFile = None
-    """File of labelled texts: print the scores of the model on it, as one line of JSON."""
+    """File of labeled texts: print the scores of the model on it, as one line of JSON."""
     columns: str = ""
     """Columns of --labels: text,label or text,second,label, by name or by number from 1."""
     json: bool = False
@@ -140,9 +140,10 @@ def as_input(line: str, number: int, pairs: bool) -> tuple[str, ...]:
 
 
 def evaluate_on_labels(classifier: "Classifier", path: Path, columns: str) -> dict[str, Any]:
-    """Scores of the model on labelled examples."""
+    """Scores of the model on labeled examples."""
     from qkv.evaluation.display import Display
-    from qkv.families.label_evaluation import LabelEvaluation, evaluate_labels
+    from qkv.families.label_evaluation import evaluate_labels
+    from qkv.families.label_evaluation_options import LabelEvaluation
     from qkv.progress.terminal import count_progress, say
 
     display = Display(progress=count_progress, say=say)

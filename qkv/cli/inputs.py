@@ -9,4 +9,4 @@ from qkv.flags import OptionalLanguage as OptionalLanguage
 
 ComputeType = Literal["float32", "bf16", "int8"]
 OutputFolder = Annotated[Path, Flag(aliases=["-o", "--out"], metavar="DIR")]
-OptionalOutput = Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")]
+OptionalOutput = Annotated[Path | None, Flag(aliases=["-o", "--out"], metavar="FILE")]

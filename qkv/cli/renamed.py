@@ -30,7 +30,9 @@ TRAINING = {
     "--masking.other": "--random-token-share",
     "--masking.whole-words": "--whole-word-masking",
     "--auxiliary": "--auxiliary-weight",
-    "--augment.no-colours": "--no-augment-colours",
+    "--augment.no-colours": "--no-augment-colors",
+    "--augment-colours": "--augment-colors",
+    "--no-augment-colours": "--no-augment-colors",
     "--measured.captions": "--measured-captions",
     "--measured.candidates": "--measured-candidates",
 }

@@ -40,7 +40,7 @@ def first_occurrences(hashes: Hashes) -> NDArray[np.bool_]:
 
 
 def word_hashes(source: str, target: str) -> list[int]:
-    """Hashes of the words of both sides, with a boundary around each side. Two neighbours make a shingle."""
+    """Hashes of the words of both sides, with a boundary around each side. Two neighbors make a shingle."""
     return [
         EDGE,
         *(zlib.crc32(word.encode()) for word in words(source)),

@@ -8,7 +8,7 @@ MOVES, PER_OPERATION, ERASURES = 3, 2, 5  # random numbers per image
 
 @dataclass(frozen=True, kw_only=True)
 class Augmentation:
-    OLD_NAMES: ClassVar = {"colours": "augment_colours"}
+    OLD_NAMES: ClassVar = {"colours": "augment_colors", "augment_colours": "augment_colors"}
 
     crop: int = 0
     """Shift images by up to this many pixels in both directions, extending their edges."""
@@ -18,10 +18,10 @@ class Augmentation:
     """RandAugment (Cubuk et al., 2020): the number of random operations per image."""
     magnitude: float = 0.3
     """Maximum strength of the operations, 0 to 1."""
-    augment_colours: bool = True
-    """Also change brightness, contrast and colours, not only the geometry."""
+    augment_colors: bool = True
+    """Also change brightness, contrast and colors, not only the geometry."""
     erase: float = 0.0
-    """Random erasing: the share of images in which a random rectangle gets the mean colour."""
+    """Random erasing: the share of images in which a random rectangle gets the mean color."""
 
     @property
     def draws(self) -> int:

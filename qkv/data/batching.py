@@ -14,7 +14,7 @@ def token_batches(
     """Group indices into batches of at most `budget` tokens, including padding.
 
     For pairs of texts, `lengths` are those of the longer text. Indices of equal length are sorted by `tiebreak`, such as the
-    difference in length of the two texts: ascending for one length and descending for the next, so that neighbours are
+    difference in length of the two texts: ascending for one length and descending for the next, so that neighbors are
     similar.
 
     With a seed, sentences and batches are shuffled; without one, batches are sorted by length. A sentence longer than the

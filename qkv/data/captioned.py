@@ -63,7 +63,7 @@ def captions_of(scene: Scene) -> tuple[str, ...]:
 
 
 def read_captioned(images: Path, captions: Path | None, size: int | None) -> Captioned:
-    """Read colour images with their captions."""
+    """Read color images with their captions."""
     if images.is_dir():
         return read_caption_folder(images, captions or images / CAPTIONS_FILE, size)
     if captions is None:
@@ -72,7 +72,7 @@ def read_captioned(images: Path, captions: Path | None, size: int | None) -> Cap
 
 
 def read_plain(images: Path, size: int | None) -> Bytes:
-    """Read colour images, ignoring captions and classes."""
+    """Read color images, ignoring captions and classes."""
     if images.is_dir():
         paths = find_images(images)
         if not paths:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from unicodedata import east_asian_width
 
-from qkv.data.holding_out import MIN_TO_SPLIT, count_to_hold_out
+from qkv.data.holding_out import MIN_TO_SPLIT, TooFewError, count_to_hold_out
 from qkv.data.parallel import ParallelText
 from qkv.errors import DataError
 
@@ -40,7 +40,7 @@ def clean(pairs: ParallelText, *, longest: int, ratio: float) -> Cleaned:
         else:
             dropped[reason] += 1
     if not sources:
-        counts = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
+        counts = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
         raise DataError(
             f"All {len(pairs.source)} sentence pairs were dropped by cleaning ({counts}). "
             f"Check that the two sides belong together, or raise the limits: length {longest} and ratio {ratio:g}."
@@ -87,17 +87,15 @@ def hold_out(
     """
     distinct = pairs if repeated else without_duplicates(pairs)
     total = len(distinct)
-    advice = "Give separate validation files"
     if total < MIN_TO_SPLIT:
-        raise DataError(
-            f"{total} different sentence pairs are too few to hold some out for validation; "
-            f"at least {MIN_TO_SPLIT} are needed. {advice}."
+        found = "1 different sentence pair is" if total == 1 else f"{total} different sentence pairs are"
+        raise TooFewError(
+            f"{found} too few to hold some out for validation; at least {MIN_TO_SPLIT} are needed."
         )
     held = _held_sources(distinct.source, most=count_to_hold_out(size, total), seed=seed)
     if not held:
-        raise DataError(
-            f"nothing can be held out of the {total} sentence pairs, because they repeat the same few source sentences. "
-            f"{advice}."
+        raise TooFewError(
+            f"nothing can be held out of the {total} sentence pairs, because they repeat the same few source sentences."
         )
     return _select(pairs, held, inside=False), _select(distinct, held, inside=True)
 

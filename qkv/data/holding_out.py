@@ -9,6 +9,17 @@ from qkv.errors import DataError
 MIN_TO_SPLIT = 10  # examples
 
 
+class TooFewError(DataError):
+    """Too few examples to hold some out. Python and the command line name validation data differently."""
+
+    def __init__(self, fault: str):
+        self.fault = fault
+        super().__init__(f"{fault} Give more, or validation data as `valid`.")
+
+    def with_flags(self) -> str:
+        return f"{self.fault} Give more, or separate validation data."
+
+
 def count_to_hold_out(size: str, total: int) -> int:
     """A validation size as a number of examples: a number is at most a tenth of the data, a share such as 5% is as given."""
     if size.endswith("%"):
@@ -43,8 +54,8 @@ def hold_out_examples(examples: E, size: str, seed: int) -> tuple[E, E]:
 def split_rows(order: Sequence[int], size: str, name: str) -> tuple[list[int], list[int]]:
     """Rows to train on and rows held out, each in ascending order. The first rows of a shuffled order are held out."""
     if len(order) < MIN_TO_SPLIT:
-        raise DataError(
-            f"{len(order)} {name} are too few to hold some out for validation: give at least {MIN_TO_SPLIT}, or validation data."
+        raise TooFewError(
+            f"{len(order)} {name} are too few to hold some out for validation; at least {MIN_TO_SPLIT} are needed."
         )
     count = count_to_hold_out(size, len(order))
     return sorted(order[count:]), sorted(order[:count])

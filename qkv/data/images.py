@@ -41,7 +41,7 @@ ROTATIONS = {  # by the EXIF orientation
 
 @dataclass(frozen=True)
 class Form:
-    """The size and colour mode that all images of a model share."""
+    """The size and color mode that all images of a model share."""
 
     height: int
     width: int
@@ -131,7 +131,7 @@ def in_form(picture: Image.Image, form: Form, *, fit: bool, name: str) -> Bytes:
 
 
 def picture_from(given: Any, form: Form, *, fit: bool, name: str) -> Bytes:
-    """An image from a path, from an image of Pillow, or from an array. `name` is for messages.
+    """An image from a path, from a Pillow image, or from an array. `name` is for messages.
 
     An array is (height, width) or (height, width, channels), of bytes or of numbers from 0 to 1; or (channels, height,
     width) if it has exactly the form of the model.
@@ -161,7 +161,7 @@ def picture_from(given: Any, form: Form, *, fit: bool, name: str) -> Bytes:
 
 
 def is_image(value: Any) -> bool:
-    """A path, an image of Pillow, or the array of one image; more channels than an image has are several images."""
+    """A path, a Pillow image, or the array of one image; more channels than an image has are several images."""
     if isinstance(value, str | os.PathLike | Image.Image):
         return True
     shape = tuple(getattr(value, "shape", ()))
@@ -253,7 +253,7 @@ def error_text(error: object) -> str:
 
 
 def same_mode(picture: Image.Image, wanted: str) -> bool:
-    """Whether the mode is equivalent: black and white counts as grey, an opaque palette as colour."""
+    """Whether the mode is equivalent: black and white counts as grey, an opaque palette as color."""
     return (
         picture.mode == wanted
         or (picture.mode == "1" and wanted == "L")
@@ -274,7 +274,7 @@ def convert_mode(picture: Image.Image, wanted: str) -> Image.Image:
 
 
 def crop_and_resize(picture: Image.Image, form: Form) -> Image.Image:
-    """Crop the largest centred part with the right aspect ratio, and resize it."""
+    """Crop the largest centered part with the right aspect ratio, and resize it."""
     if picture.size == (form.width, form.height):
         return picture
     scale = min(picture.width / form.width, picture.height / form.height)

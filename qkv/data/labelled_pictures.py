@@ -1,4 +1,4 @@
-"""Labelled images: one folder per class, or idx files as for MNIST.
+"""Labeled images: one folder per class, or idx files as for MNIST.
 
 A file classes.json in the folder of the classes may name them: {"00000": "a/b"} says that the folder 00000 is the class a/b.
 """
@@ -89,11 +89,11 @@ class LabelledParts:
 def read_image_folder(
     folder: Path, *, size: int | None = None, colours: Colours | None = None
 ) -> LabelledParts:
-    """Images of a folder. With a size or colours, other images are resized and converted."""
+    """Images of a folder. With a size or colors, other images are resized and converted."""
     fit = size is not None or colours is not None
     if fit and any(idx_file(folder, name, "images") for name in TRAIN):
         raise DataError(
-            "images in idx files cannot be resized or converted: leave out the size and the colours."
+            "images in idx files cannot be resized or converted: leave out the size and the colors."
         )
     return read_parts(folder, lambda first: choose_form(first, size, colours), fit=fit)
 

@@ -1,4 +1,4 @@
-"""Labelled texts from tab-separated files: one or two texts per line, and a class or a number.
+"""Labeled texts from tab-separated files: one or two texts per line, and a class or a number.
 
     a fine film <TAB> good                                text, label
     A plane lands. <TAB> A plane takes off. <TAB> 1.2     text, second text, label

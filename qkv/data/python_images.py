@@ -29,7 +29,7 @@ def write_images(folder: Path, data: Any, argument: str, column: str | None) -> 
 
 
 def write_classes(folder: Path, data: Any, argument: str, columns: tuple[str | None, str | None]) -> None:
-    """Write labelled images, a folder for each class. A file names the classes, which may contain any character."""
+    """Write labeled images, a folder for each class. A file names the classes, which may contain any character."""
     first, rows = peek(rows_of(data, argument))
     names = None
     if isinstance(first.value, dict):

@@ -61,6 +61,8 @@ def column_keys(data: Any) -> list[Any] | None:
     """What the columns are indexed by: pandas has numbers, too."""
     if isinstance(data, Mapping):
         return list(data)
+    if is_lazy_frame(data):  # its attribute `columns` warns that it is slow
+        return list(data.collect_schema().names())
     for attribute in ("column_names", "columns"):
         names = getattr(data, attribute, None)
         if names is not None and not callable(names):
@@ -68,8 +70,14 @@ def column_keys(data: Any) -> list[Any] | None:
     return None
 
 
+def is_lazy_frame(data: Any) -> bool:
+    """A lazy frame of polars: a query that was not run yet."""
+    return callable(getattr(data, "collect", None)) and callable(getattr(data, "collect_schema", None))
+
+
 def rows_of(data: Any, argument: str) -> Iterator[Row]:
     """The rows of the data. Those of a table are dictionaries."""
+    data = data.collect() if is_lazy_frame(data) else data
     iterable = hasattr(data, "__iter__") and not isinstance(data, bytes | bytearray)
     if not iterable and column_names(data) is None:
         raise InputTypeError(

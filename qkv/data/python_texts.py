@@ -1,4 +1,4 @@
-"""Sentence pairs, texts and labelled texts of a Python program, written to .jsonl files that the readers read back."""
+"""Sentence pairs, texts and labeled texts of a Python program, written to .jsonl files that the readers read back."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def some_text(row: Row, key: int | str | None = None) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelColumns:
-    """What the caller says about the columns of labelled texts."""
+    """What the caller says about the columns of labeled texts."""
 
     text: str | None = None
     second: str | None = None

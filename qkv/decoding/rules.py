@@ -258,7 +258,7 @@ def forbid(arrays: Arrays, scores: Array, ids: Array, which: Array) -> None:
 
 
 def windows(arrays: Arrays, ids: Array, size: int) -> Array:
-    """Every `size` neighbours of ids (N, length), as (N, length - size + 1, size)."""
+    """Every `size` neighbors of ids (N, length), as (N, length - size + 1, size)."""
     return ids[:, arrays.arange(ids.shape[1] - size + 1)[:, None] + arrays.arange(size)]
 
 

@@ -259,7 +259,7 @@ def step_bytes(engine: Engine) -> int:
 
 
 def equal_parts(order: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Split neighbours into parts of about the same number of tokens, at most slightly above `most`."""
+    """Split neighbors into parts of about the same number of tokens, at most slightly above `most`."""
     total = sum(lengths)
     parts: list[list[int]] = [[] for _ in range(-(-total // most))]
     before = 0

@@ -17,5 +17,7 @@ class Evaluator:
     evaluate: Callable[..., Report]
     """`evaluate(model, options, running, display, given)`. The model is a product, or the folder of one, which is then
     opened as `running` says. `given` are the keywords that the caller named, also those of `more`."""
+    positional: tuple[str, ...] = ()
+    """The names of the second and the third argument of `qkv.evaluate`, after the model: the data of this kind."""
     more: tuple[str, ...] = ()
     """Keywords of Python alone, such as the labels of a list of images."""

@@ -1,4 +1,4 @@
-"""Evaluate a text classifier of any family on labelled examples."""
+"""Evaluate a text classifier of any family on labeled examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,20 +14,11 @@ from qkv.evaluation.classification import accuracy, macro_f1, pearson, round_or_
 from qkv.evaluation.display import SILENT, Display
 from qkv.evaluation.evaluator import NOTHING, Evaluator
 from qkv.evaluation.report import Report, present_fields
+from qkv.families.label_evaluation_options import LabelEvaluation
 from qkv.families.products import open_for
-from qkv.flags import OptionalFile, OptionMessageError, OrData
+from qkv.flags import OptionMessageError
 from qkv.runtime.predictions import Classifier, Prediction
 from qkv.runtime.running import EXACT, Running
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelEvaluation:
-    """How a text classifier is evaluated. In Python, labelled texts can be rows, or two lists."""
-
-    labels: OrData[OptionalFile] = None
-    """File of labelled texts."""
-    columns: str = ""
-    """Columns of the labelled texts: text,label or text,second,label, by name or by number from 1."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -80,7 +71,7 @@ def evaluate_labels(
     display: Display = SILENT,
     given: Mapping[str, Any] = NOTHING,
 ) -> ClassificationReport:
-    """Scores of a classifier on labelled examples."""
+    """Scores of a classifier on labeled examples."""
     if options.labels is None:
         raise OptionMessageError("to evaluate a classifier, give {labels}.")
     classifier: Classifier = open_for(model, "classify", running, display.warn)
@@ -91,7 +82,9 @@ def evaluate_labels(
     return scored(classifier, examples, predictions)
 
 
-EVALUATOR = Evaluator(options=LabelEvaluation, evaluate=evaluate_labels, more=("source",))
+EVALUATOR = Evaluator(
+    options=LabelEvaluation, evaluate=evaluate_labels, positional=("source", "labels"), more=("source",)
+)
 
 
 def scored(classifier: Classifier, examples: Examples, predictions: list[Prediction]) -> ClassificationReport:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qkv.checkpoint.bundle import load_bundle, read_config
+from qkv.environment import has_torch
 from qkv.errors import DataError, ModelError, QkvError
 from qkv.families import bundle_kinds, own_families
 from qkv.families.family import BundleKind, resolve
@@ -25,8 +26,9 @@ def load(
     warn: Warn = warn_in_python,
     **options: Any,
 ) -> Any:
-    """Open the bundle in a folder. `options` are fields of `Running`. `qkv.load` also knows names of the hub."""
-    folder, running, began = Path(path), running.with_options(**options), time.perf_counter()
+    """Open the bundle in a folder. `options` are fields of `Running`. `qkv.load` also knows hub names."""
+    began = time.perf_counter()
+    folder, running = Path(path), on_best_device(running.with_options(**options))
     with as_model_errors():
         bundle = load_bundle(folder)
         product = resolve(find_kind(bundle.kind, folder).product).from_bundle(bundle, running, warn)
@@ -35,6 +37,17 @@ def load(
     how = f"compute type {running.compute_type}, {running.thread_count} threads on {running.device}"
     log.debug("opened %s (%s) in %.2f s: %s", folder, bundle.kind, time.perf_counter() - began, how)
     return product
+
+
+def on_best_device(running: Running) -> Running:
+    """The same with a device in place of "auto"."""
+    if running.device != "auto":
+        return running
+    if not has_torch():
+        return running.with_options(device="cpu")
+    from qkv.runtime.torch_models import best_device
+
+    return running.with_options(device=best_device())
 
 
 @contextmanager

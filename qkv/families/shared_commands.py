@@ -5,7 +5,7 @@ from qkv.families.family import Command
 SHARED = (
     Command(
         name="evaluate",
-        summary="score a model on translations, texts or images",
+        summary="score a model on translations, texts, labels or images",
         run="qkv.cli.evaluate:main",
     ),
     Command(

@@ -7,9 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from qkv.checkpoint.bundle import Bundle
-from qkv.checkpoint.training_report import TrainingReport, copy_report
+from qkv.checkpoint.bundle import CONFIG_FILE, Bundle
+from qkv.checkpoint.training_report import REPORT_FILES, TrainingReport, copy_report
 from qkv.errors import QkvError
+from qkv.flags import OptionMessageError
 from qkv.runtime.network import Network
 from qkv.runtime.running import Running, Warn, silent
 from qkv.signatures import with_options
@@ -27,10 +28,14 @@ INTERNAL = {"_network", "_runner", "_defaults", "_others", "_form", "tokenizer",
 """Attributes of instances, which `close` removes."""
 FOR_FAMILIES = {"from_bundle", "to_bundle"}
 """Public methods that families implement. Users call `load` and `save`."""
+OF_OTHER_LIBRARIES = {"encode", "predict", "similarity"}
+"""Methods that users of other libraries look for."""
 
 
 def is_method_of_another(name: str) -> bool:
-    """Whether models of another family have a method of this name."""
+    """Whether models of another family, or of other libraries, have a method of this name."""
+    if name in OF_OTHER_LIBRARIES:
+        return True
     families = importlib.import_module(
         "qkv.families"
     )  # its records name the classes, which import this module
@@ -125,11 +130,15 @@ class Model:
         """
         raise NotImplementedError
 
-    def save(self, folder: str | Path) -> None:
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write the model as a bundle, which `qkv.load` opens. The report of its training is saved with it.
 
         Args:
             folder: Where to. The folder is made if it does not exist.
+            overwrite: Replace a model that is there already.
+
+        Raises:
+            OptionError: The folder holds a model already.
 
         Example:
             >>> qkv.load("runs/en-de").save("runs/copy")
@@ -137,9 +146,19 @@ class Model:
             Translator(en → de, 290 tokens)
         """
         folder = Path(folder)
+        source = None if self._opened is None else self._opened.folder
+        if (folder / CONFIG_FILE).exists():
+            if not overwrite:
+                raise OptionMessageError(
+                    "{folder} already holds a model: give another folder, or add {overwrite=True}.",
+                    folder=folder,
+                )
+            if source is None or source.resolve() != folder.resolve():
+                for name in REPORT_FILES:
+                    (folder / name).unlink(missing_ok=True)
         self.to_bundle(folder)
-        if self._opened is not None:
-            copy_report(self._opened.folder, folder)
+        if source is not None:
+            copy_report(source, folder)
 
     def info(self) -> dict[str, str]:
         """What the model is, as `qkv info` shows it: kind, parameters, sizes.

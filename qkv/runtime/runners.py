@@ -25,7 +25,7 @@ def compiled_or_reference(
     except NoEngineError as error:
         warn(WITHOUT_ENGINE.format(error=error))
         return reference()
-    log.debug("the compiled engine computes")
+    log.debug("using the compiled engine")
     return runner
 
 

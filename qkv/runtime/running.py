@@ -35,8 +35,8 @@ class Running:
     compute_type: ComputeType = "auto"
     """Number format. auto: int8 on a CPU, which is the fastest, and float32 with torch. float32: exactly what was
     trained. bf16: needs torch."""
-    device: Literal["cpu", "cuda", "mps"] = "cpu"
-    """Where to compute. Devices other than the CPU need torch."""
+    device: Literal["auto", "cpu", "cuda", "mps"] = "cpu"
+    """Where to compute. Devices other than the CPU need torch. auto: the best that torch finds."""
     engine: Literal["auto", "torch"] = "auto"
     """auto: the compiled engine, or NumPy if that is unavailable. torch: the reference model."""
     threads: int | None = None
@@ -59,7 +59,7 @@ class Running:
     @property
     def needs_torch(self) -> bool:
         """Whether torch has to compute."""
-        return self.engine == "torch" or self.device != "cpu" or self.compute_type == "bf16"
+        return self.engine == "torch" or self.device not in ("auto", "cpu") or self.compute_type == "bf16"
 
     @property
     def on_torch(self) -> bool:

@@ -3,7 +3,7 @@
 import copy
 import logging
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 
@@ -36,6 +36,12 @@ def place_model(model: Model, running: Running) -> Model:
         return model
     kind = torch.bfloat16 if running.compute_type == "bf16" else torch.float32
     return copy.deepcopy(model).to(device=running.device, dtype=kind)
+
+
+def best_device() -> Literal["cuda", "mps", "cpu"]:
+    if is_available("cuda"):
+        return "cuda"
+    return "mps" if is_available("mps") else "cpu"
 
 
 def is_available(device: str) -> bool:

@@ -85,8 +85,6 @@ class Trace:
         True
         >>> trace.names[0]
         'encoder.tokens'
-        >>> trace.output == trace.translation
-        True
     """
 
     kind: str

@@ -20,7 +20,7 @@ def augment(pictures: Tensor, draws: Tensor, options: Augmentation) -> Tensor:
     x = pictures.float() / 255
     moves, drawn, erasures = draws.split([MOVES, PER_OPERATION * options.operations, ERASURES], dim=1)
     matrices = move_matrices(moves, (x.shape[2], x.shape[3]), options)  # (B, 2, 3)
-    changes = [*GEOMETRIC, *(COLOUR_CHANGES if options.augment_colours else ())]
+    changes = [*GEOMETRIC, *(COLOUR_CHANGES if options.augment_colors else ())]
     for number in range(options.operations):
         which, strength = drawn[:, PER_OPERATION * number :][:, :PER_OPERATION].unbind(1)
         chosen = (which * (1 + len(changes))).long()  # the last choice is no operation

@@ -43,7 +43,7 @@ def remove_empty(folders: Sequence[Path]) -> None:
 def check_not_overwriting(out: Path) -> None:
     if (out / "training" / RUN_FILE).exists():
         raise OptionMessageError(
-            "{out} already holds a training run: add {resume} to continue it, or give another {output}.",
+            "{out} already holds a training run: add {resume=True} to continue it, or give another {output}.",
             out=out,
         )
     if states_in(out / "training"):

@@ -1,4 +1,4 @@
-"""Inputs of training that several families share: labelled texts, and images. Importing this needs no torch."""
+"""Inputs of training that several families share: labeled texts, and images. Importing this needs no torch."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class LabelInputs(Inputs):
     fine_tune: OptionalModel = None
     """Folder of the model to fine-tune."""
     labels: OptionalFile = None
-    """Labelled texts: text, tab, label; or two texts and a label. A header line may name the columns."""
+    """Labeled texts: text, tab, label; or two texts and a label. A header line may name the columns."""
     valid_labels: OptionalFile = None
-    """Labelled texts to validate on; by default some of the others are held out."""
+    """Labeled texts to validate on; by default some of the others are held out."""
     columns: str = ""
     """Columns of the files: text,label or text,second,label, by name or by number from 1."""
 
@@ -33,7 +33,7 @@ class LabelInputs(Inputs):
 
     @classmethod
     def from_python(cls, given: Mapping[str, Any]) -> GivenData:
-        """Labelled texts as rows of a text (or two) and a label, or with these columns."""
+        """Labeled texts as rows of a text (or two) and a label, or with these columns."""
         choice = given.get("form") == "choice"
         data = GivenData(values=paths_in(cls, given))
         for name in ("labels", "valid_labels"):

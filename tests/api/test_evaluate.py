@@ -16,6 +16,7 @@ from PIL import Image
 
 import qkv
 from qkv.cli.classify import Classify
+from qkv.cli.evaluate_labels import EvaluateLabels
 from qkv.cli.fields import is_missing, option_fields
 from qkv.families.dalle.commands.evaluate import EvaluateDrawing
 from qkv.families.gpt.commands.evaluate import EvaluateText
@@ -59,7 +60,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*occur in the training data:Run
 # Options ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [Evaluate, EvaluateText, EvaluateClassifier, EvaluateDrawing])
+@pytest.mark.parametrize(
+    "command", [Evaluate, EvaluateText, EvaluateClassifier, EvaluateDrawing, EvaluateLabels]
+)
 def test_every_option_of_the_command_is_a_keyword_with_the_same_default(command: type) -> None:
     parameters = inspect.signature(qkv.evaluate).parameters
     options = [each for each in option_fields(command) if each.name not in PRESENTATION]
@@ -67,6 +70,11 @@ def test_every_option_of_the_command_is_a_keyword_with_the_same_default(command:
     for option in options:
         found = parameters[option.path[-1]]
         assert is_missing(option.default) if found.default is found.empty else found.default == option.default
+
+
+def test_a_model_that_does_not_exist_is_named_whatever_the_data() -> None:
+    with pytest.raises(qkv.ModelError, match="there is no folder or file runs/typo"):
+        qkv.evaluate("runs/typo", text=["one"])
 
 
 def test_labels_are_the_options_of_classify() -> None:
@@ -240,7 +248,7 @@ def test_html_has_the_scores_and_no_markup_of_the_data() -> None:
 def test_texts_and_files_have_the_same_perplexity() -> None:
     from_file = qkv.evaluate(MODELS / "gpt", text=DATA / "text.txt")
     from_list = qkv.evaluate(
-        qkv.load(MODELS / "gpt", compute_type="float32"), text=[(DATA / "text.txt").read_text()]
+        qkv.load(MODELS / "gpt", compute_type="float32"), [(DATA / "text.txt").read_text()]
     )
     assert from_file.to_dict() == from_list.to_dict()
     assert from_file.perplexity is not None
@@ -261,6 +269,7 @@ def test_labelled_texts_may_be_a_file_rows_or_two_lists() -> None:
     first = qkv.evaluate(model, labels=DATA / "labels.tsv").to_dict()
     assert qkv.evaluate(model, labels=rows).to_dict() == first
     assert qkv.evaluate(model, texts, labels=labels).to_dict() == first
+    assert qkv.evaluate(model, texts, labels).to_dict() == first
     assert (
         qkv.evaluate(model, texts, labels=[model.classes.index(each) for each in labels]).to_dict() == first
     )
@@ -280,7 +289,7 @@ def test_images_may_be_a_folder_or_a_list_with_labels() -> None:
         folder = qkv.evaluate(MODELS / "vit", images=DATA / "images")
     paths = sorted((DATA / "images").rglob("*.png"))
     images: list[Any] = [*paths[:7], *(Image.open(path) for path in paths[7:14]), *(np.asarray(Image.open(path)) for path in paths[14:])]  # fmt: skip
-    listed = qkv.evaluate(MODELS / "vit", images=images, labels=[path.parent.name for path in paths])
+    listed = qkv.evaluate(MODELS / "vit", images, [path.parent.name for path in paths])
     assert isinstance(listed, qkv.ImageClassificationReport)
     assert listed.to_dict() == folder.to_dict()
 
@@ -325,14 +334,14 @@ def test_an_error_of_an_iterator_is_not_swallowed(translator: qkv.Translator) ->
         (lambda m: qkv.evaluate(m, pairs=[{"en": "a", "fr": "b"}]), "pairs has the columns 'en', 'fr'. Choose the source_column"),
         (lambda m: qkv.evaluate(m, pairs={"source": ["a"], "target": []}), "the columns of pairs have different lengths: 'target' ends first."),
         (lambda m: qkv.evaluate(m, text=["a"]), "`text` is not for a model of kind 'translator'"),
-        (lambda m: qkv.evaluate(MODELS / "gpt", SOURCE, REFERENCE), "`source` is not for a model of kind 'gpt', which takes music, part, text."),
+        (lambda m: qkv.evaluate(MODELS / "gpt", SOURCE, REFERENCE), "`reference` is not for a model of kind 'gpt', which takes music, part, text."),
         (lambda m: qkv.evaluate(MODELS / "bert", SOURCE, REFERENCE), "a model of kind 'bert' cannot be evaluated."),
         (lambda m: qkv.evaluate(None, SOURCE, REFERENCE), "the model is None; expected a folder, or a model from `qkv.load`."),
         (lambda m: qkv.evaluate(m, SOURCE, REFERENCE, against=qkv.load(MODELS / "gpt")), "against is a LanguageModel; expected a Translator"),
         (lambda m: qkv.evaluate(m, SOURCE, REFERENCE, beam_size=0), "beam_size must be from 1 to 1,000."),
         (lambda m: qkv.evaluate(m, SOURCE, REFERENCE, compute_type="int8"), "the model is open already: give `compute_type` to `load`"),
         (lambda m: qkv.evaluate(["a"], reference=["a"], tokenize="nothing"), "sacrebleu has no tokenizer 'nothing'"),
-        (lambda m: qkv.evaluate(["a"], reference=["a"]).compare(["a", "b"]), "other has 2 texts, but the test set has 1 lines."),
+        (lambda m: qkv.evaluate(["a"], reference=["a"]).compare(["a", "b"]), "other has 2 texts, but the test set has 1."),
         (lambda m: qkv.evaluate(["a"], reference=["a"]).compare(m), "this report has no source sentences"),
         (lambda m: qkv.evaluate(["a"], reference=["a"]).compare(qkv.evaluate(["a"], reference=["b"])), "different sentences or references"),
         (lambda m: qkv.evaluate(MODELS / "gpt", text=["a", ""]), "text[1] is empty"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pytest
 
+import qkv
 from qkv.errors import OptionError, check_rules
 from qkv.flags import Flag
 from qkv.signatures import replace_options, with_options
@@ -71,7 +72,7 @@ def test_an_instance_gives_the_defaults() -> None:
 
 def test_the_docstring_describes_the_options_after_the_arguments() -> None:
     assert draw.__doc__ == (
-        "Draw something.\n\nArgs:\n    text: What to draw.\n    output: Where to.\n    width: How wide.\n\n"
+        "Draw something.\n\nArgs:\n    text: What to draw.\n    output: Where to.\n    width: How wide. `breadth` is another name for it.\n\n"
         "Returns:\n    A drawing."
     )
 
@@ -123,3 +124,19 @@ def test_values_become_what_the_field_is() -> None:
     typed = replace_options(Typed(), given)
     assert typed == Typed(width=4, output=Path("here"), files=(Path("a"), Path("b")), ways=("up",))
     assert type(typed.width) is int
+
+
+def test_fine_tuning_shows_no_default_that_holds_for_one_family_only() -> None:
+    parameters = inspect.signature(qkv.fine_tune).parameters
+    assert repr(parameters["learning_rate"].default) == "<by family>"
+    assert parameters["seed"].default == 1
+
+
+def test_options_that_take_data_say_so() -> None:
+    for function, name in ((qkv.Translator.translate, "glossary"), (qkv.evaluate, "pairs")):
+        assert f"{name}: Any" in str(inspect.signature(function))
+        [line] = [line for line in (function.__doc__ or "").split("\n") if line.startswith(f"    {name}:")]
+        assert line.endswith("In Python also as data: a dictionary, a list, an iterator or a table.")
+    options = qkv.TranslationOptions(glossary={"cat": "Kater"})  # type: ignore[arg-type]
+    assert options.glossary.terms == (("cat", "Kater"),)
+    assert "`valid` is another name for it." in (qkv.train_translator.__doc__ or "")

@@ -23,6 +23,7 @@ from language_models import untrained
 from training_commands import number_pairs
 
 import qkv
+from qkv.api.starting import warn_of_unlikely_labels
 from qkv.checkpoint.tensors import read_tensors
 from qkv.cli.training_options import fields_of
 from qkv.errors import DataError, InputError, InputTypeError, ModelError, OptionError
@@ -38,6 +39,9 @@ SMALL: dict[str, Any] = {
     "beam_size": 1, "validate_every": 2, "processes": 1,
 }  # fmt: skip
 QUIET: dict[str, Any] = {**SMALL, "progress": False}
+BERT: dict[str, Any] = {
+    "steps": 1, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "processes": 1, "vocab_size": 120
+}  # fmt: skip
 
 
 class Recorder(qkv.Callback):
@@ -208,7 +212,7 @@ def test_a_generator_that_fails_raises_its_own_error_and_frees_the_folder(tmp_pa
     with pytest.raises(ZeroDivisionError, match="at the end"):
         qkv.train_translator(failing(), output=tmp_path / "run", steps=2, **QUIET)
     assert not (tmp_path / "run").exists()
-    with pytest.raises(InputError, match=r"valid_pairs\[0\] has 1 item; expected a source and a target."):
+    with pytest.raises(InputError, match=r"^valid\[0\] has 1 item; expected a source and a target."):
         qkv.train_translator(PAIRS, valid=[("a",)], output=tmp_path / "run", steps=2, **QUIET)
     assert not (tmp_path / "run").exists()
 
@@ -237,15 +241,12 @@ def test_a_list_of_sentences_trains_a_bert_without_next_sentences(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sentences = [f"The cat saw {a} {b}." for a in WORDS for b in WORDS]
-    tiny: dict[str, Any] = {
-        "steps": 1, "width": 8, "heads": 2, "ffn_width": 8, "depth": 1, "processes": 1, "vocab_size": 120
-    }  # fmt: skip
-    model = qkv.train_bert(sentences, output=tmp_path / "run", **tiny)
+    model = qkv.train_bert(sentences, output=tmp_path / "run", **BERT)
     assert model.config.next_sentence is False
     assert "training without next-sentence prediction" in capsys.readouterr().err
     assert qkv.resume(tmp_path / "run", steps=2, progress=False).config.next_sentence is False
     with pytest.raises(OptionError, match="or turn `next_sentence` off"):
-        qkv.train_bert(sentences, output=tmp_path / "other", next_sentence=True, progress=False, **tiny)
+        qkv.train_bert(sentences, output=tmp_path / "other", next_sentence=True, progress=False, **BERT)
 
 
 def test_advice_is_shown_at_the_end_of_a_run_and_part_of_the_report(
@@ -268,6 +269,24 @@ def test_an_image_of_another_size_is_named_by_its_place(tmp_path: Path, train: A
     labels = {"labels": ["a", "b", "c"] * 7} if train is qkv.train_vit else {}
     with pytest.raises(DataError, match=r"^images\[20\] is 20 × 20 pixels instead of 8 × 8: .*`size` 8\.$"):
         train(images, output=tmp_path / "run", progress=False, **labels)
+
+
+def test_mistakes_in_data_to_fine_tune_on_are_named_as_they_were_given(tmp_path: Path) -> None:
+    texts, out = [source for source, _ in PAIRS], {"output": tmp_path / "run", "progress": False}
+    qkv.train_bert(texts, output=tmp_path / "bert", progress=False, **BERT)
+    for data, more, message in (
+        (texts, {}, "data has texts without labels. Give `labels`, or rows of a text and a label."),
+        (texts, {"labels": ["a", "b"]}, "data has 49 texts but labels has 2. Give one for each."),
+        ([("a", "b"), None], {}, "data[1] is None; expected a text and a label."),
+        (PAIRS[:19], {"valid": [7]}, "valid[0] is int; expected a text and a label."),
+    ):
+        with pytest.raises(InputError) as caught:
+            qkv.fine_tune(tmp_path / "bert", data, **more, **out)
+        assert str(caught.value) == message
+    with pytest.warns(RuntimeWarning, match="40 of 40 labels are different, so these may be sentence pairs"):
+        warn_of_unlikely_labels([(text, f"{text}!") for text in texts[:40]])
+    with pytest.raises(OptionError, match="holds a training run: add `resume=True` to continue it"):
+        qkv.train_bert(texts, output=tmp_path / "bert", progress=False, **BERT)
 
 
 # Events and ends -----------------------------------------------------------------------------------------
@@ -417,7 +436,7 @@ def test_a_model_that_cannot_be_fine_tuned_is_an_error(bases: Path, tmp_path: Pa
         qkv.fine_tune(bases / "codebook", PAIRS, out=tmp_path / "run")
     with pytest.raises(InputTypeError, match=r"model is int; expected a model or its folder."):
         qkv.fine_tune(7, PAIRS, out=tmp_path / "run")
-    with pytest.raises(InputTypeError, match=r"pairs\[0\] is str; expected a source and a target."):
+    with pytest.raises(InputTypeError, match=r"^data\[0\] is str; expected a source and a target."):
         qkv.fine_tune(bases / "translator", ["a text"], out=tmp_path / "run", **TUNING)
     with pytest.raises(TypeError, match=r"fine_tune\(\) has no option 'fit'"):
         qkv.fine_tune(bases / "translator", PAIRS, out=tmp_path / "run", fit=True, **TUNING)

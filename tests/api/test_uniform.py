@@ -145,7 +145,7 @@ def test_a_wrong_element_of_an_iterator_comes_after_the_results_before_it() -> N
     assert len([next(results) for _ in TEXTS]) == 3
     with pytest.raises(TypeError, match=r"texts\[3\] is None; expected str\."):
         next(results)
-    results = bert.embed(iter(["one"] * 10 + [""]))
+    results = qkv.load("runs/sentiment").classify(iter(["one"] * 10 + [""]))
     assert len([next(results) for _ in range(8)]) == 8
     with pytest.raises(qkv.InputError, match=r"texts\[10\] is empty"):
         list(results)
@@ -259,3 +259,13 @@ def test_nothing_is_protected_with_none_as_on_the_command_line() -> None:
     unprotected = translator.translate("one {name}", protect=())
     assert translator.translate("one {name}", protect="none") == unprotected
     assert translator.translate("one {name}", protect=["none"]) == unprotected
+
+
+@pytest.mark.usefixtures("folder")
+def test_saving_over_a_model_replaces_it_with_its_report() -> None:
+    (Path("runs/gpt") / "report.json").write_text('{"old": true}')
+    bert = qkv.load("runs/bert", device="auto")
+    bert.save("runs/gpt", overwrite=True)
+    again = qkv.load("runs/gpt", kind=qkv.Bert)
+    assert "old" not in again.report
+    assert (again.embed("one two") == qkv.load("runs/bert").embed("one two")).all()

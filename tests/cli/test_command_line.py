@@ -43,7 +43,7 @@ OPTIONS = {
     "train vit": RUN
     + """
         --images --scenes --size --colours --depth --width --heads --dropout --valid-size --crop --flip
-        --operations --magnitude --augment-colours --erase --ffn-width --attention-dropout
+        --operations --magnitude --augment-colors --erase --ffn-width --attention-dropout
         --activation --label-smoothing --patch""",
     "train codebook": RUN
     + """
@@ -119,7 +119,7 @@ MORE_OPTIONS = {
     "train vit --fine-tune": RUN
     + """
         --images --scenes --fine-tune --fit --epochs --dropout --label-smoothing --valid-size --crop
-        --flip --operations --magnitude --augment-colours --erase""",
+        --flip --operations --magnitude --augment-colors --erase""",
     "evaluate --text": f"{RUNNING} --text --music --part --json",
     "evaluate --images": f"""
         {RUNNING} {RUNNING} --images --scenes --json --scenes --part --images --captions --sheet --overwrite --json

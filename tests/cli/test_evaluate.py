@@ -1,23 +1,41 @@
 """`qkv evaluate` finds the evaluator of a model."""
 
+import json
 from pathlib import Path
 
 import pytest
 from commands import code_of, refused
 from family_bundles import save_bert, save_gpt, save_vit
 
+import qkv
+
+FORMAT_1 = Path(__file__).parents[1] / "compatibility" / "format-1"
 Output = pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
     ("option", "shown"),
-    [("--text", ["--music"]), ("--images", ["--scenes", "--sheet"]), ("", ["--reference"])],
+    [
+        ("--text", ["--music"]),
+        ("--labels", ["--columns", "text classifier"]),
+        ("--images", ["--scenes", "--sheet"]),
+        ("", ["--reference"]),
+    ],
 )
 def test_help_shows_the_options_that_belong_together(option: str, shown: list[str], capsys: Output) -> None:
     assert code_of("evaluate", *([option] if option else []), "--help") == 0
     told = capsys.readouterr().out
     assert all(name in told for name in shown)
     assert ("--reference" in told) == (not option)
+
+
+@pytest.mark.parametrize("kind", ["bert-classifier", "gpt-classifier"])
+def test_a_text_classifier_is_evaluated_on_labels_as_in_python(kind: str, capsys: Output) -> None:
+    labels = FORMAT_1 / "data" / "labels.tsv"
+    assert code_of("evaluate", FORMAT_1 / kind, "--labels", labels, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == qkv.evaluate(FORMAT_1 / kind, labels=labels).to_dict()
+    assert told["accuracy"] is not None
 
 
 def test_help_for_a_model_is_that_of_its_kind(tmp_path: Path, capsys: Output) -> None:

@@ -68,7 +68,7 @@ def test_operations_change_most_images_and_none_at_magnitude_zero() -> None:
 
 
 def test_without_colours_only_the_geometry_changes() -> None:
-    options = Augmentation(operations=2, magnitude=0.8, augment_colours=False)
+    options = Augmentation(operations=2, magnitude=0.8, augment_colors=False)
     plain = torch.full((40, 1, 9, 12), 77, dtype=torch.uint8)
     torch.testing.assert_close(augment(plain, draws(options), options), plain.float() / 255)
 

@@ -1,4 +1,4 @@
-"""Built-in scenes for image classifiers: one object, whose class is its colour and shape."""
+"""Built-in scenes for image classifiers: one object, whose class is its color and shape."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def evaluation_scenes(count: int, form: Form) -> Labelled:
     """`count` scenes of the test part, for a model with this image form."""
     if form != Form(form.height, form.height, "colour"):
         raise DataError(
-            f"built-in scenes are square and coloured, but the model's images are {form}: give image files."
+            f"built-in scenes are square and colored, but the model's images are {form}: give image files."
         )
     check_side(form.height)
     return _part("test", count, form.height)

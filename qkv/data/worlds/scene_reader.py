@@ -1,7 +1,7 @@
 """Reads a scene from an image by classical image analysis.
 
-Objects are connected regions that are not white. The hue of a region is its colour, the best template its shape and size,
-the pattern of dark pixels its texture, and the direction between two centres their relation.
+Objects are connected regions that are not white. The hue of a region is its color, the best template its shape and size,
+the pattern of dark pixels its texture, and the direction between two centers their relation.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """An object as it was read, and its centre."""
+    """An object as it was read, and its center."""
 
     thing: Thing
     middle: tuple[float, float]  # down, right
@@ -68,7 +68,7 @@ def islands(mask: Mask) -> list[Mask]:
 
 
 def chroma(rgb: Floats) -> Floats:
-    """The hue of a colour: its channels scaled so that the smallest is 0 and the largest 1."""
+    """The hue of a color: its channels scaled so that the smallest is 0 and the largest 1."""
     low, high = rgb.min(axis=0), rgb.max(axis=0)
     pure: Floats = (rgb - low) / np.maximum(high - low, 1e-6)
     return pure
@@ -78,7 +78,7 @@ PALETTE = np.stack([chroma(np.array(colour) / 255) for colour in COLOURS.values(
 
 
 def nearest_colours(rgb: Floats) -> NDArray[np.int64]:
-    """For each pixel, the index of the colour with the nearest hue."""
+    """For each pixel, the index of the color with the nearest hue."""
     pure = chroma(rgb)
     return np.asarray(((PALETTE[:, :, None, None] - pure) ** 2).sum(axis=1).argmin(axis=0))
 
@@ -148,7 +148,7 @@ def template(shape: str, extent: int) -> tuple[Floats, tuple[float, float]]:
 
 
 def middle_of(share: Floats) -> tuple[float, float]:
-    """The centre of mass, as (down, right)."""
+    """The center of mass, as (down, right)."""
     total, places = max(1e-6, float(share.sum())), np.arange(len(share)) + 0.5
     return float((share.sum(axis=1) * places).sum()) / total, float(
         (share.sum(axis=0) * places).sum()

@@ -1,7 +1,7 @@
-"""Built-in images with captions: one or two objects, each with a shape, a colour, a size and a texture.
+"""Built-in images with captions: one or two objects, each with a shape, a color, a size and a texture.
 
 A scene is the meaning of a caption. What the caption leaves open is drawn at random: exact positions, and sizes that are not
-mentioned. Some combinations of colour and shape are in no training scene.
+mentioned. Some combinations of color and shape are in no training scene.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -14,7 +14,7 @@ from qkv.families.dalle.config import CodebookConfig
 
 
 class Convolution:
-    """A convolution as one matrix product: every position with its neighbours is a row. The border is 0."""
+    """A convolution as one matrix product: every position with its neighbors is a row. The border is 0."""
 
     def __init__(self, weights: Weights, name: str):
         weight = weights[f"{name}.weight"]  # (outputs, inputs, size, size)

@@ -19,14 +19,16 @@ FAMILY = Family(
         BundleKind(
             name="bert-classifier",
             product=f"{HERE}.classifier:TextClassifier",
-            commands=("classify", "train bert --fine-tune"),
+            commands=("classify", "evaluate", "train bert --fine-tune"),
+            evaluate="qkv.cli.evaluate_labels:main",
+            evaluate_options=("--labels",),
             evaluator="qkv.families.label_evaluation:EVALUATOR",
         ),
     ),
     trainings=(
         Training(
             name="bert",
-            summary="train a BERT on text, or fine-tune one on labelled texts",
+            summary="train a BERT on text, or fine-tune one on labeled texts",
             trainables=f"{HERE}.commands.train:TRAINABLES",
         ),
     ),

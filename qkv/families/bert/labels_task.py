@@ -1,4 +1,4 @@
-"""Fine-tunes a BERT on labelled texts or pairs of texts, with classes or numbers."""
+"""Fine-tunes a BERT on labeled texts or pairs of texts, with classes or numbers."""
 
 import math
 from dataclasses import dataclass, replace
@@ -84,7 +84,7 @@ class LabelledData:
 
 
 def labels_task(data: LabelledData, inputs: Any, settings: BertFineTuneSettings, setup: Setup) -> "LabelTask":
-    """Fine-tune the BERT `inputs.fine_tune` on labelled examples."""
+    """Fine-tune the BERT `inputs.fine_tune` on labeled examples."""
     examples = Examples.of(data.train, data.valid, settings)
     what = f"{len(examples.classes)} classes" if examples.classes else "numbers"
     setup.say(

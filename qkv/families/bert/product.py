@@ -279,7 +279,7 @@ class Bert(Model):
         """Turn texts into vectors. Texts with similar meanings have similar vectors.
 
         A text that is too long is read in parts, and its vector is the mean over all of them. With "first" pooling
-        it is an error.
+        it is an error. An empty text has the vector of [CLS] and [SEP] alone.
 
         Args:
             texts: A text, a list of texts (also an array, a Series or a column), or an iterator of texts.
@@ -298,15 +298,20 @@ class Bert(Model):
         """
         chosen = replace_options(options, keywords)
         return texts_for("embed").apply(
-            texts, lambda part: self._embed(part, chosen, done), collect=lambda vectors: vectors
+            texts, lambda part: self._embed(part, chosen, done, empty=True), collect=lambda vectors: vectors
         )
 
     def _embed(
-        self, texts: Sequence[str], options: EmbeddingOptions = EMBEDDING, done: Done = silent
+        self,
+        texts: Sequence[str],
+        options: EmbeddingOptions = EMBEDDING,
+        done: Done = silent,
+        *,
+        empty: bool = False,
     ) -> Vectors:
-        """A vector for each text, (texts, width)."""
+        """A vector for each text, (texts, width). Unless `empty`, an empty text is an error."""
         pooling = options.pooling or self._defaults.pooling
-        parts, owners = self._parts_of(texts, pooling)
+        parts, owners = self._parts_of(texts, pooling, empty=empty)
         found = encode_rows(self._runner.texts, parts, pooling, done)
         if len(parts) > len(texts):
             weights = np.array([len(row.ids) for row in parts], np.float32)
@@ -315,7 +320,9 @@ class Bert(Model):
             found = total / np.bincount(owners, weights, len(texts)).astype(np.float32)[:, None]
         return found if options.raw or not self._defaults.normalized else normalize(found)
 
-    def _parts_of(self, texts: Sequence[str], pooling: Pooling) -> tuple[list[Row], list[int]]:
+    def _parts_of(
+        self, texts: Sequence[str], pooling: Pooling, *, empty: bool = False
+    ) -> tuple[list[Row], list[int]]:
         """Rows that fit the model, and the number of the text that each belongs to."""
         limit = self._defaults.max_length
         found, owners = [], []
@@ -324,7 +331,7 @@ class Bert(Model):
             if len(ids) > limit - 2 and pooling == "mean":
                 pieces = split_to_fit(texts[number], lambda part: len(self.tokenizer.encode(part)), limit - 2)
                 parts = [part for part in self.tokenizer.encode_all(pieces) if part]
-            found += [row_of(self.tokenizer, [part], limit, number) for part in parts]
+            found += [row_of(self.tokenizer, [part], limit, number, empty=empty) for part in parts]
             owners += [number] * len(parts)
         return found, owners
 
@@ -452,10 +459,17 @@ def rows_of(pieces: WordPieceTokenizer, inputs: Sequence[Sequence[Sequence[int]]
     return [row_of(pieces, texts, longest, number) for number, texts in enumerate(inputs)]
 
 
-def row_of(pieces: WordPieceTokenizer, texts: Sequence[Sequence[int]], longest: int, number: int) -> Row:
-    """One input. Too many tokens, or none, are an error; nothing is cut off."""
+def row_of(
+    pieces: WordPieceTokenizer,
+    texts: Sequence[Sequence[int]],
+    longest: int,
+    number: int,
+    *,
+    empty: bool = False,
+) -> Row:
+    """One input. Too many tokens are an error, and so are none unless `empty`; nothing is cut off."""
     kind = "text" if len(texts) == 1 else "pair"
-    if not all(texts):
+    if not all(texts) and not empty:
         what = "is empty" if len(texts) == 1 else "has an empty text"
         raise ItemError(number, f"{what}.", kind)
     ids, segments = pieces.join_texts(texts)

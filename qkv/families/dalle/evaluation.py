@@ -95,7 +95,7 @@ def evaluate_drawings(
     return report
 
 
-EVALUATOR = Evaluator(options=DrawingEvaluation, evaluate=evaluate_drawings)
+EVALUATOR = Evaluator(options=DrawingEvaluation, evaluate=evaluate_drawings, positional=("images",))
 
 
 def measure_drawings(
@@ -168,7 +168,7 @@ def draw_scenes(
 
     def keep(kind: str, captions: list[str], drawings: list[Any]) -> None:
         best = [each[0].pixels for each in drawings[:ON_SHEET]]
-        exhibits.append(Exhibit(f"{kind} of colour and shape", captions[:ON_SHEET], best))
+        exhibits.append(Exhibit(f"{kind} of color and shape", captions[:ON_SHEET], best))
 
     with display.progress("drawing", len(PARTS[options.part]) * options.scenes) as done:
         found = scene_scores(painter, options.scenes, options.how, options.part, done=done, keep=keep)

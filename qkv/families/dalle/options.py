@@ -53,7 +53,7 @@ class SheetOptions:
     """How many of the drawings are kept, and how large an image of them is."""
 
     top_k: int = 1
-    """Keep this many of the best candidates, the best first. An image of several is a sheet."""
+    """Keep this many of the best candidates, the best first. Several images are put on one sheet."""
     scale: int = 8
     """Enlarge each pixel to this many on a side."""
     overwrite: bool = False

@@ -74,7 +74,7 @@ class Drawing:
 
     @property
     def image(self) -> "Image":
-        """The drawing as an image of Pillow."""
+        """The drawing as a Pillow image."""
         return image_of(self.pixels)
 
     def save(

@@ -72,7 +72,7 @@ def attribute_scores(scenes: Sequence[Scene], pictures: Sequence[Bytes]) -> dict
 
 
 def colour_and_shape(scene: Scene, checks: dict[str, list[bool]]) -> list[bool]:
-    """For each object, whether both colour and shape are right. In scenes with unseen combinations, only those count."""
+    """For each object, whether both color and shape are right. In scenes with unseen combinations, only those count."""
     each = zip(scene.things, checks["colour"], checks["shape"], strict=True)
     return [colour and shape for thing, colour, shape in each if thing.unseen or not scene.unseen]
 
@@ -143,7 +143,7 @@ def as_results(scores: dict[str, Any], count: int, how: DrawingOptions) -> dict[
     without = percent(unseen["attributes without the pair"])
     return {
         **results,
-        "unseen pairs with both colour and shape right": (
+        "unseen pairs with both color and shape right": (
             f"{percent(unseen['colour and shape'])} ({without} of all attributes are right if only these pairs are wrong)"
         ),
     }

@@ -18,7 +18,7 @@ GAP = 2  # white pixels between the images of a sheet
 
 
 def image_of(pixels: Bytes) -> "Image":
-    """(3, side, side) as an image of Pillow."""
+    """(3, side, side) as a Pillow image."""
     from PIL import Image
 
     return Image.fromarray(pixels.transpose(1, 2, 0).copy())

@@ -22,7 +22,9 @@ FAMILY = Family(
         BundleKind(
             name="gpt-classifier",
             product=f"{HERE}.classifier:GPTClassifier",
-            commands=("classify",),
+            commands=("classify", "evaluate"),
+            evaluate="qkv.cli.evaluate_labels:main",
+            evaluate_options=("--labels",),
             evaluator="qkv.families.label_evaluation:EVALUATOR",
         ),
     ),

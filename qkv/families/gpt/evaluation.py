@@ -113,7 +113,7 @@ def evaluate_language_model(
     return score_music(opened, chorales_in(options.music, options.part, display), display)
 
 
-EVALUATOR = Evaluator(options=LanguageModelEvaluation, evaluate=evaluate_language_model)
+EVALUATOR = Evaluator(options=LanguageModelEvaluation, evaluate=evaluate_language_model, positional=("text",))
 
 
 def is_missing(given: Any) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class TextFiles(TextInputs):
     text: SomeFiles = ()
-    """Text to train on. Each file is one document. In .jsonl, each line's "text" is one. By default, the source code of Python's
+    """Text to train on. Each file is one document. In .jsonl, each line's "text" is a document. By default, the source code of Python's
     standard library."""
     valid_text: SomeFiles = ()
     """Text to validate on; by default some of the training text is held out."""
@@ -54,7 +54,7 @@ class FineTuneText(TextFiles):
     fine_tune: OptionalModel = None
     """Folder of the language model to fine-tune, from `qkv train gpt` or `qkv import`."""
     text: SomeFiles = ()
-    """Text to train on. Each file is one document. In .jsonl, each line's "text" is one."""
+    """Text to train on. Each file is one document. In .jsonl, each line's "text" is a document."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class FineTuneMusic(MusicFiles):
 @dataclass(frozen=True, kw_only=True)
 class GPTLabels(LabelInputs):
     labels: OptionalFile = None
-    """Labelled texts: text, tab, label; or two texts and a label. For multiple choice: text, answers, and the number of
+    """Labeled texts: text, tab, label; or two texts and a label. For multiple choice: text, answers, and the number of
     the right answer."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> Labels:

@@ -1,4 +1,4 @@
-"""Fine-tunes a language model on labelled examples, as a classifier (GPT-1, section 3.2)."""
+"""Fine-tunes a language model on labeled examples, as a classifier (GPT-1, section 3.2)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -160,7 +160,7 @@ class ExampleData:
 
 
 def labels_task(data: Labels, inputs: Any, settings: FineTuneSettings, setup: Setup) -> "FineTuneTask":
-    """Fine-tune the language model `inputs.fine_tune` on labelled examples."""
+    """Fine-tune the language model `inputs.fine_tune` on labeled examples."""
     labels, base = data, inputs.fine_tune
     setup.say(
         f"{len(labels.train):,} examples to train on, {len(labels.valid):,} to validate on; read as {labels.form}"

@@ -71,7 +71,7 @@ class LanguageModel(Model):
     """
 
     _what = "a GPT"
-    _does = ("generate", "stream", "compose", "choose", "log_probabilities")
+    _does = ("generate", "stream", "compose", "score_choices", "log_probabilities")
 
     tokenizer: Tokenizer
     """The vocabulary: `encode(text)` gives token ids, `decode(ids)` gives text."""
@@ -386,7 +386,7 @@ class LanguageModel(Model):
         each = [self._log_probabilities_of(notes.encode_frames(frames), done) for frames in pieces]
         return -sum(float(part.sum(dtype=np.float64)) for part in each)
 
-    def choose(self, prompt: str, choices: Sequence[str]) -> list[float]:
+    def score_choices(self, prompt: str, choices: Sequence[str]) -> list[float]:
         """Log-probability of each continuation of a prompt, for zero-shot tasks.
 
         Args:
@@ -397,14 +397,14 @@ class LanguageModel(Model):
             A number for each continuation; the largest belongs to the likeliest.
 
         Example:
-            >>> scores = qkv.load("runs/gpt").choose("one two", [" three", " nine"])
+            >>> scores = qkv.load("runs/gpt").score_choices("one two", [" three", " nine"])
             >>> len(scores)
             2
         """
-        check_text("choose", "prompt", prompt)
-        column = texts_for("choose", argument="choices")
+        check_text("score_choices", "prompt", prompt)
+        column = texts_for("score_choices", argument="choices")
         if isinstance(choices, str) or not is_several(choices):
-            raise InputTypeError(f"choices is {type_name(choices)}; choose() expects a list of texts.")
+            raise InputTypeError(f"choices is {type_name(choices)}; score_choices() expects a list of texts.")
         choices = list(column.items(choices))
         if not choices or not all(choices):
             raise InputError("give at least one continuation; none may be empty.")

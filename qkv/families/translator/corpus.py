@@ -72,7 +72,7 @@ def prepare_corpus(
     else:
         cleaned_valid = clean(valid, longest=settings.max_characters, ratio=settings.max_length_ratio)
         train, valid = cleaned.pairs, cleaned_valid.pairs
-        dropped["of the validation pairs"] = sum(cleaned_valid.dropped.values())
+        dropped["from the validation data"] = sum(cleaned_valid.dropped.values())
     return Corpus(
         train=train, valid=valid, dropped=dropped, languages=languages, origin=origin, tests=tests or {}
     )
@@ -96,8 +96,8 @@ class PairFiles:
 
     def corpus(self, settings: PairSettings, setup: Setup) -> Corpus:
         corpus, say = self.split(settings, setup.data_before), setup.say
-        counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items())
-        say(f"{len(self.pairs):,} pairs read; dropped: {counts}")
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in corpus.dropped.items() if count)
+        say(f"{len(self.pairs):,} pairs read{f'; dropped: {counts}' if counts else ''}")
         say(f"{len(corpus.train):,} to train on, {len(corpus.valid):,} to validate on")
         if corpus.duplicates:
             say(f"{corpus.duplicates:,} of the training pairs are exact duplicates of others; they are kept")

@@ -53,7 +53,7 @@ class Comparer:
             )
         if other.column is not None and len(other.column) != len(belongs):
             kind = DataError if other.column.path is not None else InputError
-            raise kind(f"{other.column.name} has {other.name}, but the test set has {len(belongs):,} lines.")
+            raise kind(f"{other.column.name} has {other.name}, but the test set has {len(belongs):,}.")
         others = other.translate(sentences, belongs, self.options.decoding, display)
         evaluation = score(
             self.scorer,
@@ -112,7 +112,12 @@ def evaluate_translations(
 
 
 COLUMNS = ("source_column", "target_column")
-EVALUATOR = Evaluator(options=TranslationEvaluation, evaluate=evaluate_translations, more=COLUMNS)
+EVALUATOR = Evaluator(
+    options=TranslationEvaluation,
+    evaluate=evaluate_translations,
+    positional=("source", "reference"),
+    more=COLUMNS,
+)
 
 
 # Input -----------------------------------------------------------------------------------------------

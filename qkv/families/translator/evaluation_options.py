@@ -26,7 +26,7 @@ class TranslationEvaluation:
     """Treat lines with the same source as one sentence with several references."""
     against: OrData[Annotated[Path | None, Flag(metavar="MODEL|FILE")]] = None
     """Another model, or another file of translations, to compare with."""
-    output: Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE")] = None
+    output: Annotated[Path | None, Flag(aliases=["-o", "--out"], metavar="FILE")] = None
     """Write the translations to this file, one per line."""
     overwrite: bool = False
     """Replace the output file if it exists."""

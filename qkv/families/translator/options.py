@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from qkv.decoding.sampling_options import Sampling, sampling_rules
 from qkv.errors import InputError, check_rules
-from qkv.flags import Flag, OptionMessageError
+from qkv.flags import Flag, OptionMessageError, OrData
 from qkv.text.glossary import Glossary
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind
 
@@ -57,7 +57,7 @@ class TranslationOptions(Sampling):
     """A phrase that every translation contains; case matters. Several are allowed."""
     avoid: tuple[str, ...] = ()
     """A phrase that no translation contains, not even inside a word; case matters. Several are allowed."""
-    glossary: Glossary = field(default_factory=Glossary)
+    glossary: OrData[Glossary] = field(default_factory=Glossary)
     """Terms with a fixed translation: a file with a source term, a tab and its translation on each line."""
     protect: tuple[Kind, ...] = BY_DEFAULT
     """What is copied unchanged: placeholders, tags, urls, emails, numbers; or none."""
@@ -74,6 +74,7 @@ class TranslationOptions(Sampling):
     """Also report word alignments: 0-0 1-2 …"""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "glossary", Glossary.from_any(self.glossary))
         check_rules(sampling_rules(self.temperature, self.top_k, self.top_p, self.min_p))
         check_search(self)
         check_sampling(self)

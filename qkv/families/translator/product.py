@@ -30,7 +30,6 @@ from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.signatures import split_options, with_options
-from qkv.text.glossary import Glossary
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 
 GREEDY = TranslationOptions(beam_size=1)
@@ -345,7 +344,7 @@ class Translator(Model):
             >>> Path("letters.de").read_text().count("\\n")
             2
         """
-        decoding, confidence, form = split_options(as_options(keywords), options, ANY_CONFIDENCE, PLAIN_LINES)
+        decoding, confidence, form = split_options(keywords, options, ANY_CONFIDENCE, PLAIN_LINES)
         self._translate_file(
             Path(input),
             Path(output),
@@ -571,10 +570,8 @@ def check_streaming(options: TranslationOptions) -> None:
 
 
 def as_options(keywords: dict[str, Any]) -> dict[str, Any]:
-    """A glossary can be a mapping or a file. `protect="none"` protects nothing, as on the command line."""
+    """`protect="none"` protects nothing, as on the command line."""
     found = dict(keywords)
-    if "glossary" in found:
-        found["glossary"] = Glossary.from_any(found["glossary"])
     if found.get("protect") in ("none", ("none",), ["none"]):
         found["protect"] = ()
     return found

@@ -121,9 +121,10 @@ styles. `report.json` has all settings.
 
 
 def on_trust(report: Mapping[str, Any]) -> str:
-    if "trust" not in report:
+    calibration = report.get("calibration", report.get("trust"))  # its name in version 0.1
+    if calibration is None:
         return ""
-    confidence = report["trust"]["confidence"]
+    confidence = calibration["confidence"]
     if confidence["calibration_error"] is None:
         return ""
     return f"""The confidence (`qkv translate . --scores`) is the probability that a translation is good. Good means

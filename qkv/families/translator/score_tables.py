@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def page(
     evaluation: Evaluation, facts: dict[str, Any], names: tuple[str, str], *, terminal: bool = False
 ) -> str:
-    """The whole output. Only a terminal gets colours and its own width."""
+    """The whole output. Only a terminal gets colors and its own width."""
     console = new_console(terminal)
     with console.capture() as captured:
         line(console, summary(evaluation.scores.sentences, facts))

@@ -166,7 +166,7 @@ def evaluate_run(
     validated = [translation.text for translation in translations]
     report = make_report(engine, corpus, settings, run, chosen, validated, scorer, seen)
     product._defaults = engine._defaults
-    return {**report, "trust": trust}
+    return {**report, "calibration": trust}
 
 
 def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen: Seen) -> None:

@@ -139,7 +139,7 @@ class TranslationReport(Report):
         return self.page(terminal=False)
 
     def page(self, *, terminal: bool) -> str:
-        """What `qkv evaluate` prints. Only a terminal gets colours and its own width."""
+        """What `qkv evaluate` prints. Only a terminal gets colors and its own width."""
         from qkv.families.translator.score_tables import page
 
         return page(self._evaluation, self._measured.facts, self._measured.names, terminal=terminal)

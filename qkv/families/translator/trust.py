@@ -69,10 +69,10 @@ def learn_trust(
         "alignment": {
             "block": aligner.block,
             "heads": list(aligner.heads),
-            "look": "after the word" if aligner.late else "before the word",
+            "attention_step": "after the word" if aligner.late else "before the word",
             "dictionary_probability": round(average, 4),
         },
-        "stand_ins": stand_ins,
+        "placeholder_words": stand_ins,
     }
 
 
@@ -125,7 +125,7 @@ def fit_confidence(
         "share_good": round(float(good.mean()), 4),
         "calibration_error": round(calibration_error(confidences, good), 4),
         "brier_score": round(brier_score(confidences, good), 4),
-        "brier_score_of_a_constant": round(brier_score(torch.full_like(good, share_of(good)), good), 4),
+        "brier_score_baseline": round(brier_score(torch.full_like(good, share_of(good)), good), 4),
         "auc": None if area is None else round(area, 4),
         "sentences": count,
         "hypotheses": len(examples.good),

@@ -1,4 +1,4 @@
-"""Evaluate an image classifier: its accuracy on labelled images."""
+"""Evaluate an image classifier: its accuracy on labeled images."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,7 +57,9 @@ def evaluate_images(
     )
 
 
-EVALUATOR = Evaluator(options=ImageEvaluation, evaluate=evaluate_images, more=("labels",))
+EVALUATOR = Evaluator(
+    options=ImageEvaluation, evaluate=evaluate_images, positional=("images", "labels"), more=("labels",)
+)
 
 
 def labelled_images(

@@ -56,7 +56,7 @@ class VitMapping:
         check_pictures(published, config.height)
         if config.channels not in COLOURS:
             raise DataError(
-                f"{where}: its images have {config.channels} channels; qkv supports 1 (grey) and 3 (colour)."
+                f"{where}: its images have {config.channels} channels; qkv supports 1 (grey) and 3 (color)."
             )
         ours = rename_weights({name: reshape(name, each) for name, each in weights.items()}, own_name, where)
         model = build_model(lambda: Vit(config), ours, config.stack.depth, where)

@@ -1,4 +1,4 @@
-"""The labelled images that an image classifier is trained on."""
+"""The labeled images that an image classifier is trained on."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class LabelledPictures(GivenPictures):
     images: Path | None = None
     """Folder with one folder per class (optionally inside train, val and test), or with idx files."""
     scenes: int = 0
-    """Train on this many built-in images of one object instead; its class is its colour and shape."""
+    """Train on this many built-in images of one object instead; its class is its color and shape."""
     colours: Literal["grey", "colour"] | None = None
-    """Convert all images to greyscale or colour."""
+    """Convert all images to grayscale or color."""
 
     def read(self, settings: Any, say: Callable[[str], None]) -> LabelledData:
         from qkv.data.labelled_pictures import read_image_folder
@@ -45,7 +45,7 @@ class LabelledPictures(GivenPictures):
         valid_size = settings.data.valid_size
         self.check()
         if self.images is None and self.colours is not None:
-            raise OptionMessageError("the classes of built-in scenes include colours: leave out {colours}.")
+            raise OptionMessageError("the classes of built-in scenes include colors: leave out {colours}.")
         if self.images is None:
             return scene_data(self.scenes, self.side, valid_size)
         parts = read_image_folder(self.images, size=self.size, colours=self.colours)
@@ -65,7 +65,7 @@ class PicturesForModel(PicturesOrScenes):
     images: Path | None = None
     """Folder with one folder per class (optionally inside train, val and test), or with idx files."""
     scenes: int = 0
-    """Train on this many built-in images of one object instead; its class is its colour and shape."""
+    """Train on this many built-in images of one object instead; its class is its color and shape."""
     fit: bool = False
     """Resize and convert images of another size or mode instead of rejecting them."""
 

@@ -68,7 +68,7 @@ class ImageClassifier(Model):
 
         Args:
             runner: What computes the model: NumPy, or a torch model.
-            defaults: Classes and colours.
+            defaults: Classes and colors.
             network: Config and weights of the model; not needed if the runner is a torch model.
         """
         self._runner, self._defaults = runner, defaults
@@ -96,7 +96,7 @@ class ImageClassifier(Model):
         channels = Form(1, 1, defaults.colours).shape[0]
         if len(defaults.classes) != architecture.classes or channels != architecture.channels:
             raise ModelError(
-                f"{where}: the classes or colours do not match the model. Restore the file or train again."
+                f"{where}: the classes or colors do not match the model. Restore the file or train again."
             )
         network = network_of(bundle, architecture, build_vit)
         return cls(open_vit(network, running), defaults, network=network)
@@ -142,7 +142,7 @@ class ImageClassifier(Model):
         """Predict the class of one image or many.
 
         Args:
-            inputs: An image, a list of images or an iterator of images. An image is a path, an image of Pillow, or an array
+            inputs: An image, a list of images or an iterator of images. An image is a path, a Pillow image, or an array
                 (height, width) or (height, width, channels).
             options: Options as an object. Keywords replace its fields.
             done: Called with the number of images that were newly classified, for progress.
@@ -222,7 +222,7 @@ IMAGES: Accepts[Any] = Accepts(
     method="classify",
     argument="images",
     what="an image, a list of images or an iterator of images",
-    item="a path, an image of Pillow or an array",
+    item="a path, a Pillow image or an array",
     is_one=is_image,
     kind="image",
     read=image_or_none,

@@ -43,7 +43,7 @@ def for_minutes(pictures: int, minutes: float, augment: Augmentation) -> VitSett
 
 def mnist(pictures: int) -> VitSettings:
     """MNIST, with rotated and sheared but not mirrored digits: 99.45 % after 18 minutes."""
-    return for_minutes(pictures, 18, Augmentation(crop=2, operations=1, magnitude=0.3, augment_colours=False))
+    return for_minutes(pictures, 18, Augmentation(crop=2, operations=1, magnitude=0.3, augment_colors=False))
 
 
 def fashion(pictures: int) -> VitSettings:

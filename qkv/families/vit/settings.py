@@ -20,7 +20,7 @@ class VitModelSettings(SmoothedBlockSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledImageSettings(RunSettings):
-    """Settings of all runs on labelled images."""
+    """Settings of all runs on labeled images."""
 
     data: Annotated[HeldOutSettings, FLAT] = HeldOutSettings(valid_size="5000")  # noqa: RUF009  (it is frozen)
     augment: Annotated[Augmentation, FLAT] = field(default_factory=Augmentation)

@@ -1,4 +1,4 @@
-"""Trains an image classifier on labelled images."""
+"""Trains an image classifier on labeled images."""
 
 import json
 from contextlib import suppress
@@ -36,7 +36,7 @@ CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledData:
-    """Labelled images to train, validate and test on."""
+    """Labeled images to train, validate and test on."""
 
     train: Labelled
     valid: Labelled

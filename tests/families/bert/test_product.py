@@ -91,8 +91,7 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
     [
         (lambda bert: bert.fill("the cat sat"), r"has no \[MASK\]"),
         (lambda bert: bert.fill("the [MASK] " + "cat " * 30), "reads at most 24"),
-        (lambda bert: bert.embed(["the cat", "  "]), r"texts\[1\] is empty"),
-        (lambda bert: bert.embed(["the cat", "why?", "\u200b"]), r"texts\[2\] is empty"),
+        (lambda bert: bert.similar("the cat", "\u200b"), r"the pair \(second text\) is empty"),
         (lambda bert: bert.follows("the cat", "\u200b"), r"pairs\[0\] has an empty text"),
         (lambda bert: bert.embed(["cat " * 30], pooling="first"), r"texts\[0\] has 32 tokens"),
         (lambda bert: bert.follows("the cat", "cat " * 30), "reads at most 24"),
@@ -101,6 +100,15 @@ def test_the_next_sentence_has_a_probability(bert: Bert) -> None:
 def test_an_impossible_request_raises_an_error(bert: Bert, ask, says: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(QkvError, match=says):
         ask(bert)
+
+
+def test_an_empty_text_is_the_two_marks_alone(bert: Bert) -> None:
+    marks = [bert.tokenizer.join_texts([[]])]
+    expected = bert._runner.texts(*marks[0], [2], "mean")[0]
+    vectors = bert.embed(["the cat", "", " \u200b"], raw=True)
+    assert vectors[1] == pytest.approx(expected, abs=1e-5)
+    assert vectors[2] == pytest.approx(expected, abs=1e-5)
+    assert vectors[0] == pytest.approx(bert.embed("the cat", raw=True), abs=1e-5)
 
 
 def test_one_text_gives_one_vector(bert: Bert) -> None:

@@ -150,11 +150,11 @@ def test_a_large_vocabulary_is_scored_in_smaller_portions(monkeypatch: pytest.Mo
 
 def test_choices_are_scored_by_their_likelihood_after_the_prompt() -> None:
     generator = untrained("characters")
-    scores = generator.choose("the ", ["cat", "dog"])
+    scores = generator.score_choices("the ", ["cat", "dog"])
     whole = generator.log_probabilities("the cat")
     assert scores[0] == pytest.approx(float(whole[-3:].sum()), abs=1e-4)
     with pytest.raises(QkvError, match="none may be empty"):
-        generator.choose("the ", ["cat", ""])
+        generator.score_choices("the ", ["cat", ""])
 
 
 def test_an_empty_text_has_no_likelihood() -> None:
@@ -201,7 +201,11 @@ def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
 
 def test_text_and_music_are_not_mixed_up() -> None:
     music = untrained("notes")
-    for ask in (music.stream, music.log_probabilities, lambda text: music.choose(text, ["cat", "dog"])):
+    for ask in (
+        music.stream,
+        music.log_probabilities,
+        lambda text: music.score_choices(text, ["cat", "dog"]),
+    ):
         with pytest.raises(QkvError, match="makes music"):
             ask("the")
     with pytest.raises(QkvError, match="generates text"):

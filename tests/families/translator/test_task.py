@@ -464,9 +464,9 @@ def test_a_trained_translator_never_claims_more_than_its_validation_set_supports
     corpus = digit_corpus()
     outcome, _ = train(tmp_path / "out", corpus=replace(corpus, valid=corpus.train))
     assert outcome.report is not None
-    told = outcome.report["trust"]["confidence"]
+    told = outcome.report["calibration"]["confidence"]
     assert told["hypotheses"] > told["sentences"]
-    assert {"brier_score", "brier_score_of_a_constant", "calibration_error"} <= told.keys()
+    assert {"brier_score", "brier_score_baseline", "calibration_error"} <= told.keys()
     confidence = load(tmp_path / "out")._defaults.confidence  # type: ignore[union-attr]
     least, most = 1 / (told["sentences"] + 2), (told["sentences"] + 1) / (told["sentences"] + 2)
     assert confidence.of((-1e9, -1e9, 0.0)) >= least

@@ -1,4 +1,4 @@
-"""`qkv train bert`: train a BERT on text, or fine-tune one on labelled texts."""
+"""`qkv train bert`: train a BERT on text, or fine-tune one on labeled texts."""
 
 from qkv.families.bert.inputs import BertLabels, ProseFiles
 from qkv.families.bert.recipes import FINE_TUNE_RECIPES, RECIPES
@@ -9,7 +9,7 @@ TEXT = Trainable(
     name="bert",
     summary="Train a BERT on text, to guess masked words and whether one passage follows another, for example\n"
     "  qkv train bert --text book.txt --output runs/book\n\n"
-    "Fine-tune a BERT on labelled texts:\n"
+    "Fine-tune a BERT on labeled texts:\n"
     "  qkv train bert --fine-tune runs/book --labels reviews.tsv --output runs/reviews     (--fine-tune --help)",
     inputs=ProseFiles,
     settings=BertSettings,

@@ -19,7 +19,7 @@ from qkv.runtime.running import DEFAULT_RUNNING, Running
 if TYPE_CHECKING:
     from qkv.families.gpt.product import LanguageModel
 
-OutputFile = Annotated[Path | None, Flag(aliases=["-o"], metavar="FILE.mid")]
+OutputFile = Annotated[Path | None, Flag(aliases=["-o", "--out"], metavar="FILE.mid")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ TEXT = Trainable(
     "  qkv train gpt --music chorales.json --output runs/chorales      (--music --help)\n\n"
     "Fine-tune a language model on your text or music:\n"
     "  qkv train gpt --fine-tune runs/book --text mine.txt --output runs/mine     (--fine-tune --text --help)\n\n"
-    "Fine-tune a language model on labelled texts:\n"
+    "Fine-tune a language model on labeled texts:\n"
     "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --output runs/reviews     (--fine-tune --labels --help)",
     inputs=TextFiles,
     settings=GPTSettings,
@@ -105,7 +105,7 @@ def example_texts(report: Mapping[str, Any]) -> str:
 
 LABELS = Trainable(
     name="gpt",
-    summary="Fine-tune a language model on labelled texts, for example\n"
+    summary="Fine-tune a language model on labeled texts, for example\n"
     "  qkv train gpt --fine-tune runs/book --labels reviews.tsv --output runs/reviews\n\n"
     "To fine-tune it on text or music instead: --fine-tune --text --help and --fine-tune --music --help.",
     inputs=GPTLabels,

@@ -17,6 +17,7 @@ from qkv.errors import QkvError
 if TYPE_CHECKING:
     from qkv.data.worlds import Pair
     from qkv.families.translator.product import Translator
+    from qkv.families.translator.settings import TranslatorSettings
     from qkv.training.runs import Outcome
 
 Language = Literal["en", "de", "es"]
@@ -34,6 +35,8 @@ class Demo:
     """Target language: another of the three."""
     seed: int = 1
     """Seed of the sentences and of the weights."""
+    resume: bool = False
+    """Continue a demo that was interrupted."""
     json: bool = False
     """Print the report as one JSON document."""
 
@@ -52,9 +55,11 @@ def main(arguments: list[str]) -> None:
     from qkv.data.worlds import deck_pairs
     from qkv.progress.terminal import say
 
-    previous = set_aside(command.output)
+    if command.resume and not is_demo(command.output):
+        raise QkvError(f"there is no demo to resume in {command.output}: leave out --resume.")
+    previous = None if command.resume else set_aside(command.output)
     try:
-        translator, report = train(command, arguments)
+        translator, report = train(command, arguments, keeps_run=previous is None)
         show_scores(translator, report, command)
         show_deck_sentences(translator, command)
         show_attention(translator, command)
@@ -112,14 +117,27 @@ def help_training(facts: Mapping[str, Any]) -> int:
     return run(Demo(**{**facts, "output": Path(facts["output"])})).exit_code
 
 
-def train(command: Demo, arguments: list[str]) -> tuple["Translator", dict[str, Any]]:
-    outcome = run(command)
-    if outcome.report is None:
-        from qkv.progress.terminal import say
+def train(command: Demo, arguments: list[str], *, keeps_run: bool) -> tuple["Translator", dict[str, Any]]:
+    """Train, or say how to go on. An earlier demo is restored in place of a run that was interrupted."""
+    from qkv.progress.terminal import say
 
-        say(f"stopped. To start again: {program()} {shlex.join(['demo', *arguments])}")
+    try:
+        outcome = run(command)
+    except KeyboardInterrupt:
+        say(f"stopped. {how_to_go_on(command, arguments, keeps_run=keeps_run)}")
+        raise
+    if outcome.report is None:
+        saved = f" at step {outcome.step:,}, saved" if keeps_run and outcome.saved else ""
+        say(f"stopped{saved}. {how_to_go_on(command, arguments, keeps_run=keeps_run)}")
         sys.exit(outcome.exit_code)
     return outcome.product, outcome.report
+
+
+def how_to_go_on(command: Demo, arguments: list[str], *, keeps_run: bool) -> str:
+    given = [each for each in arguments if each != "--resume"]
+    if keeps_run and is_demo(command.output):
+        return f"To resume: {program()} {shlex.join(['demo', *given, '--resume'])}"
+    return f"To start again: {program()} {shlex.join(['demo', *given])}"
 
 
 def run(command: Demo) -> "Outcome[Translator]":
@@ -139,7 +157,8 @@ def run(command: Demo) -> "Outcome[Translator]":
     source, target = command.source_language, command.target_language
     names = f"{LANGUAGES[source]} to {LANGUAGES[target]}"
     say(f"Training a translator from {names} on {TRAINED_ON:,} sentence pairs of the built-in grammar.")
-    settings = replace(built_in(TRAINED_ON), seed=command.seed)
+    settings = settings_of_run(command.output) if command.resume else built_in(TRAINED_ON)
+    settings = replace(settings, seed=command.seed)
     # Two processes are as fast as one here, and do not stall if another program keeps a core busy.
     processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
@@ -164,7 +183,25 @@ def run(command: Demo) -> "Outcome[Translator]":
         )
         task = translator_task(corpus, settings, Setup(group=group))
         with TrainingDisplay(task.example()) as display:
-            return train_task(task, command.output, watch=display.watch, group=group, remember={"demo": True})
+            return train_task(
+                task,
+                command.output,
+                watch=display.watch,
+                group=group,
+                resume=command.resume,
+                remember={"demo": True},
+            )
+
+
+def settings_of_run(out: Path) -> "TranslatorSettings":
+    from qkv.checkpoint.files import read_sealed
+    from qkv.configs import from_dict
+    from qkv.families.translator.settings import TranslatorSettings
+    from qkv.training.extension import current_settings
+    from qkv.training.run_file import RUN_FILE
+
+    path = out / "training" / RUN_FILE
+    return from_dict(TranslatorSettings, current_settings(read_sealed(path)), str(path))
 
 
 def show_scores(translator: "Translator", report: dict[str, Any], command: Demo) -> None:

@@ -1,4 +1,4 @@
-"""`qkv train vit`: train an image classifier on labelled images, or fine-tune one."""
+"""`qkv train vit`: train an image classifier on labeled images, or fine-tune one."""
 
 from __future__ import annotations
 

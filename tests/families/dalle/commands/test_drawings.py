@@ -44,7 +44,7 @@ def test_a_dalle_is_trained_on_scenes_and_draws(tmp_path: Path, capsys: Output) 
     assert 0 <= scores["unseen combinations"]["attributes"] <= 1
     report = json.loads((out / "report.json").read_text())
     assert report["training"]["weights"] == "last weights, of step 6"
-    assert "unseen pairs with both colour and shape right" in report["results"]
+    assert "unseen pairs with both color and shape right" in report["results"]
     capsys.readouterr()
     picture = tmp_path / "a.png"
     assert code_of("draw", out, "a red ring", "-o", picture, "--candidates", "5", "--top-k", "4") == 0

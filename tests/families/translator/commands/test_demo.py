@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from qkv.data.worlds import deck_pairs
 from qkv.families.translator import recipes
 from qkv.families.translator.settings import TranslatorSettings
 from qkv.pictures import learning_curve_picture
+from qkv.training import loop
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -122,6 +125,31 @@ def test_an_interrupted_demo_restores_the_earlier_one(earlier: Path, monkeypatch
     assert exit.value.code == 130
     assert (earlier / "model.safetensors").read_bytes() == weights
     assert [path.name for path in earlier.parent.iterdir()] == ["demo"]
+
+
+@pytest.mark.usefixtures("short")
+def test_an_interrupted_demo_is_resumed_by_the_command_that_it_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "demo"
+    with monkeypatch.context() as interrupting:
+        train: Any = loop.Run.go
+
+        def stopped(self: Any, stop: Any) -> Any:
+            stop.received = signal.SIGINT
+            return train(self, stop)
+
+        interrupting.setattr(loop.Run, "go", stopped)
+        with pytest.raises(SystemExit) as exit:
+            main(["demo", "--output", str(out)])
+    assert exit.value.code == 130
+    command = capsys.readouterr().err.replace("\n", " ").split("To resume: ")[1].split()
+    assert command[-3:] == ["--output", str(out), "--resume"]
+    main(command[command.index("demo") :])
+    assert json.loads((out / "report.json").read_text())["training"]["steps"] == 20
+    with pytest.raises(SystemExit):
+        main(["demo", "--output", str(tmp_path / "none"), "--resume"])
+    assert "there is no demo to resume" in capsys.readouterr().err
 
 
 def test_a_folder_beside_the_demo_is_not_taken_for_an_earlier_demo(
