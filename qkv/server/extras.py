@@ -109,7 +109,7 @@ def extra_answers(extras: Extras, text: str, found: Sequence[Translation]) -> di
         answers["segments"] = [
             {
                 "source": source,
-                "target": surrounded(source, each.text),
+                "target": surrounded(source, each.text.strip()),
                 "confidence": rounded(each.confidence),
                 "words": written_words(each),
                 "alignments": written_links(each),

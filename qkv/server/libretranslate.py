@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from starlette.requests import Request
@@ -21,6 +21,7 @@ from qkv.server.extras import (
     check_confidence,
     check_texts,
     extra_answers,
+    read_glossary,
     wish_from,
     written_links,
     written_words,
@@ -111,6 +112,8 @@ class Alternatives:
     """How the translation begins; the alternatives differ in the token after it."""
     count: Annotated[int, Limits(1, 20)] = 5
     """Tokens to try after the prefix."""
+    glossary: dict[str, str] = field(default_factory=dict)
+    """Source terms and their translations, which are used exactly."""
     alignments: bool = False
     """Also return pairs of a source word and a target word."""
     words: bool = False
@@ -268,7 +271,7 @@ async def alternatives(call: Call) -> Response:
     if len(legs) != 1:
         raise ApiError(400, "alternatives need a model for this language pair of its own.")
     found = await call.state.service.alternatives(
-        legs[0], fields.q, fields.prefix, fields.count, fields.alignments
+        legs[0], fields.q, fields.prefix, fields.count, fields.alignments, read_glossary(fields.glossary)
     )
     rows = [
         {

@@ -59,9 +59,7 @@ async def settings(call: Call) -> Response:
 
 def page_files() -> Iterable[tuple[str, bytes, str]]:
     """Address, content and type of every file of the page."""
-    for file in sorted(
-        resources.files("qkv.server").joinpath("page").iterdir(), key=lambda each: each.name
-    ):
+    for file in sorted(resources.files("qkv.server").joinpath("page").iterdir(), key=lambda each: each.name):
         kind = TYPES.get(file.name.rsplit(".", 1)[-1])
         if kind is not None:
             address = "/" if file.name == "index.html" else f"/page/{file.name}"
@@ -88,5 +86,7 @@ OPERATIONS = (
         operation(path, serve_file(content, kind), summary="The page.", needs_models=False, documented=False)
         for path, content, kind in page_files()
     ),
-    operation("/page/settings", settings, summary="What the page knows about this server.", answer=PageSettings),
+    operation(
+        "/page/settings", settings, summary="What the page knows about this server.", answer=PageSettings
+    ),
 )

@@ -24,17 +24,20 @@ export class Alternatives {
     const controller = this.controller = new AbortController();
     node.setAttribute("aria-expanded", "true");
     this.menu.setAttribute("aria-label", t("alternatives for", node.textContent));
-    this.show([element("p", { class: "hint" }, t("searching"))]);
+    const hint = (text) => this.show([element("p", { class: "hint" }, text)]);
+    if (node.dataset.term !== undefined) return hint(t("from the glossary"));
+    hint(t("searching"));
     const target = segment.target.trim(), words = wordsOf(target);
     const prefix = target.slice(0, words[place.word].start).trimEnd();
     try {
       const found = await this.ask({ q: segment.source.trim(), prefix, count: COUNT, words: true, alignments: true }, controller.signal);
       const others = found.alternatives.filter((each) => each.text !== target);
       if (controller.signal.aborted) return;
-      this.show(others.length ? others.map((each) => this.item(each, prefix, place, language)) : [element("p", { class: "hint" }, t("no alternatives"))]);
+      if (!others.length) return hint(t("no alternatives"));
+      this.show(others.map((each) => this.item(each, prefix, place, language)));
       this.menu.querySelector("button")?.focus();
     } catch (error) {
-      if (error.name !== "AbortError") this.show([element("p", { class: "hint" }, error.message)]);
+      if (error.name !== "AbortError") hint(error.message);
     }
   }
 

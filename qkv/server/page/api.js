@@ -3,10 +3,10 @@
 const RETRY = 2; // seconds until a server that does not respond is asked again
 
 export class Problem extends Error {
-  // `retry`: seconds after which the same request may work; 0 if it will not.
-  constructor(message, retry = 0) {
+  // `retry`: seconds after which the same request may work; 0 if it will not. `isBusy`: the server has no time or no models yet.
+  constructor(message, retry = 0, isBusy = false) {
     super(message);
-    this.retry = retry;
+    [this.retry, this.isBusy] = [retry, isBusy];
   }
 }
 
@@ -29,7 +29,7 @@ export class Server {
     }
     if (response.ok) return response;
     if (response.status === 429 || response.status === 503) {
-      throw new Problem(this.messages.busy(), Math.max(1, Number(response.headers.get("retry-after")) || RETRY));
+      throw new Problem(this.messages.busy(), Math.max(1, Number(response.headers.get("retry-after")) || RETRY), true);
     }
     throw new Problem(await reason(response));
   }

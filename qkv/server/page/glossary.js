@@ -2,7 +2,7 @@
 
 import { byId, element, write } from "./dom.js";
 import { keep, recall } from "./store.js";
-import { languageName, t } from "./texts.js";
+import { languageName, t, titled } from "./texts.js";
 
 const MOST = 1000; // the server's limit
 
@@ -30,8 +30,7 @@ export class Glossary {
 
   show(from, to) {
     [this.from, this.to] = [from, to];
-    const [source, target] = [languageName(from), languageName(to)];
-    byId("glossary-pair").textContent = from && to ? `${source} → ${target}` : "";
+    byId("glossary-pair").textContent = from && to ? `${titled(languageName(from))} → ${languageName(to)}` : "";
     byId("terms").replaceChildren(...Object.entries(this.termsOf(from, to)).map((row) => this.row(...row)));
     byId("term-add").disabled = !from || !to;
   }

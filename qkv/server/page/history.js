@@ -2,7 +2,7 @@
 
 import { byId, element, write } from "./dom.js";
 import { keep, recall } from "./store.js";
-import { languageName } from "./texts.js";
+import { languageName, titled } from "./texts.js";
 
 const MOST = 50;
 
@@ -50,7 +50,7 @@ export class History {
       const [source, target] = ["source", "target"].map((side) => element("span", { class: side }, entry[side].slice(0, 200)));
       write(source, entry.from);
       write(target, entry.to);
-      const pair = element("small", {}, `${languageName(entry.from)} → ${languageName(entry.to)}`);
+      const pair = element("small", {}, `${titled(languageName(entry.from))} → ${languageName(entry.to)}`);
       return element("li", {}, element("button", { type: "button", onclick: () => this.open(entry) }, source, target, pair));
     }));
   }

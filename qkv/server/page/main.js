@@ -2,78 +2,43 @@
 
 import { Alternatives } from "./alternatives.js";
 import { Problem, Server } from "./api.js";
-import { byId, element, write } from "./dom.js";
+import { byId, element } from "./dom.js";
 import { Files } from "./files.js";
 import { Glossary } from "./glossary.js";
 import { History } from "./history.js";
 import { drawHelp, listen } from "./keyboard.js";
+import { Languages } from "./languages.js";
 import { Output } from "./output.js";
 import { keep, recall } from "./store.js";
-import { languageName, loadTexts, preferred, speak, t } from "./texts.js";
+import { loadTexts, preferred, speak, t, titled } from "./texts.js";
 import { surround } from "./words.js";
 
 const TYPING = 150; // milliseconds without a key before a request is sent
 const SLOW = 500; // milliseconds until the old translation is dimmed
 const ANNOUNCE = 1000; // milliseconds without a change before a screen reader hears the translation
-const SURE = 50; // percent: below this the detected language is a guess
 const WIDE = "(min-width: 60rem)"; // all panels are open
 
 const server = new Server({ busy: () => t("busy"), unreachable: () => t("unreachable") });
-const output = new Output((place, node) => alternatives.open(place, node, output.segments[place.segment], to));
-const alternatives = new Alternatives((fields, signal) => server.post("alternatives", { ...fields, source: sourceLanguage(), target: to }, signal), take);
+const languages = new Languages();
+const output = new Output((place, node) => alternatives.open(place, node, output.segments[place.segment], languages.to));
+const alternatives = new Alternatives((fields, signal) => server.post("alternatives", { ...fields, source: languages.source, target: languages.to, glossary: terms() }, signal), take);
 const glossary = new Glossary(() => typed(TYPING));
 const history = new History(reopen);
-const files = new Files(() => ({ server, from, to, glossary: glossary.termsOf(sourceLanguage(), to) }));
+const files = new Files(() => ({ server, from: languages.from, to: languages.to, glossary: terms() }));
 
-let languages = [], limits = {}, page = {};
-let from = "auto", to = "", detected = null; // detected: {language, confidence}
+let limits = {}, page = {};
 let latest = 0, controller = new AbortController(), timer = 0, dimming = 0, announcing = 0;
 
-// Languages ------------------------------------------------------------------------------------------------
-
-const known = (code) => languages.find((each) => each.code === code);
-const nameOf = (code) => languageName(code, known(code)?.name);
-const targetsOf = (code) => (known(code)?.targets ?? []).filter((each) => each !== code);
-const sources = () => languages.filter((each) => targetsOf(each.code).length);
-const targets = () => (from === "auto" ? languages.filter((each) => sources().some((source) => targetsOf(source.code).includes(each.code))).map((each) => each.code) : targetsOf(from));
-
-// The source language, also if it was detected. Before there is a text, the first one that fits the target.
-function sourceLanguage() {
-  if (from !== "auto") return from;
-  return detected?.language ?? sources().find((each) => targetsOf(each.code).includes(to))?.code ?? "";
-}
-
-function drawLanguages() {
-  if (from !== "auto" && !sources().some((each) => each.code === from)) from = "auto";
-  if (!targets().includes(to)) to = targets()[0] ?? "";
-  const option = (code) => element("option", { value: code }, nameOf(code));
-  byId("from").replaceChildren(element("option", { value: "auto" }, detectedText()), ...sources().map((each) => option(each.code)));
-  byId("to").replaceChildren(...targets().map(option));
-  [byId("from").value, byId("to").value] = [from, to];
-  byId("swap").disabled = !targetsOf(to).includes(sourceLanguage());
-  write(byId("source"), from);
-  write(byId("mirror"), from);
-  write(byId("output"), to);
-}
-
-function detectedText() {
-  if (!detected) return t("detect language");
-  return t(detected.confidence < SURE ? "maybe" : "detected", nameOf(detected.language));
-}
-
-function setLanguages(newFrom, newTo) {
-  [from, to, detected] = [newFrom, newTo, newFrom === "auto" ? detected : null];
-  drawLanguages();
-  keep("from", from);
-  keep("to", to);
-  glossary.show(sourceLanguage(), to);
+function setLanguages(from, to) {
+  languages.choose(from, to);
+  glossary.show(languages.source, languages.to);
   typed(0);
 }
 
 function swap() {
-  if (byId("swap").disabled) return;
+  if (!languages.canSwap) return;
   if (output.text.trim()) byId("source").value = output.text;
-  setLanguages(to, sourceLanguage());
+  setLanguages(languages.to, languages.source);
 }
 
 // Translating ----------------------------------------------------------------------------------------------
@@ -89,33 +54,37 @@ function typed(wait = TYPING) {
   byId("size").textContent = most >= 0 ? `${size.toLocaleString(document.documentElement.lang)} / ${most.toLocaleString(document.documentElement.lang)}` : "";
   byId("size").classList.toggle("wrong", isLong);
   byId("clear").disabled = size === 0;
-  if (!byId("source").value.trim() || isLong) return empty(isLong ? t("too long", most) : "");
+  if (!byId("source").value.trim() || isLong || !languages.to) return empty(isLong ? t("too long", most) : "");
   pending(true);
   timer = setTimeout(translate, wait);
 }
 
 function empty(problem) {
   pending(false);
-  detected = null;
+  languages.detected = null;
   show([]);
   tell(problem);
 }
 
+// The glossary for the current languages.
+function terms() {
+  return glossary.termsOf(languages.source, languages.to);
+}
+
 async function translate() {
-  const ticket = ++latest, q = byId("source").value, terms = glossary.termsOf(sourceLanguage(), to);
+  const ticket = ++latest, q = byId("source").value, sent = terms(), { from, to } = languages;
   controller.abort();
   controller = new AbortController();
   clearTimeout(timer);
   try {
-    const found = await server.post("translate", { q, source: from, target: to, segments: true, glossary: terms }, controller.signal);
+    const found = await server.post("translate", { q, source: from, target: to, segments: true, glossary: sent }, controller.signal);
     if (ticket !== latest) return; // an answer to an older text
-    detected = from === "auto" ? found.detectedLanguage : null;
-    const own = glossary.termsOf(sourceLanguage(), to);
-    if (JSON.stringify(own) !== JSON.stringify(terms)) return translate(); // the glossary of another language was sent
+    languages.detected = from === "auto" ? found.detectedLanguage : null;
+    if (JSON.stringify(terms()) !== JSON.stringify(sent)) return translate(); // the glossary of another language was sent
     show(found.segments);
     tell("");
     announce();
-    history.add({ from: sourceLanguage(), to, source: q, target: output.text });
+    if (languages.source !== to) history.add({ from: languages.source, to, source: q, target: output.text });
   } catch (error) {
     if (error.name === "AbortError" || ticket !== latest) return;
     if (!(error instanceof Problem)) throw error;
@@ -127,9 +96,9 @@ async function translate() {
 }
 
 function show(segments) {
-  output.show(segments, to);
-  drawLanguages();
-  if (glossary.from !== sourceLanguage() || glossary.to !== to) glossary.show(sourceLanguage(), to);
+  output.show(segments, languages.to, Object.values(terms()));
+  languages.draw();
+  if (glossary.from !== languages.source || glossary.to !== languages.to) glossary.show(languages.source, languages.to);
   drawSame();
   drawExplore(0);
 }
@@ -149,22 +118,22 @@ function pending(busy) {
 function announce() {
   clearTimeout(announcing);
   announcing = setTimeout(() => {
-    byId("announcement").lang = to;
+    byId("announcement").lang = languages.to;
     byId("announcement").textContent = output.text;
   }, ANNOUNCE);
 }
 
 // The text is in the target language already: offer the others.
 function drawSame() {
-  const isSame = detected?.language === to && output.text !== "";
+  const { to, detected } = languages, isSame = detected?.language === to && output.text !== "";
+  const others = isSame ? languages.targetsOf(to) : [];
   byId("same").hidden = !isSame;
-  const others = isSame ? targetsOf(to) : [];
-  byId("same").replaceChildren(isSame ? t("already", nameOf(to)) : "", ...others.map((code) => element("button", { type: "button", onclick: () => setLanguages(to, code) }, `→ ${nameOf(code)}`)));
+  byId("same").replaceChildren(t("already", languages.nameOf(to)), ...others.map((code) => element("button", { type: "button", onclick: () => setLanguages(to, code) }, `→ ${titled(languages.nameOf(code))}`)));
 }
 
 // The explorer shows one model: the link is there for its languages.
 function drawExplore(number) {
-  const pair = [sourceLanguage(), to], sentence = output.segments[number]?.source.trim() ?? "";
+  const pair = [languages.source, languages.to], sentence = output.segments[number]?.source.trim() ?? "";
   const isThere = sentence !== "" && page.explored?.some((each) => each.join(" ") === pair.join(" "));
   byId("explore").hidden = !isThere;
   if (isThere) byId("explore").href = `${page.explorer.replace(/#.*$/, "")}#${new URLSearchParams({ text: sentence })}`;
@@ -172,11 +141,11 @@ function drawExplore(number) {
 
 function take(place, alternative) {
   const segments = output.segments.map((segment, i) => (i === place.segment ? { ...segment, ...alternative, target: surround(segment.source, alternative.text) } : segment));
-  output.show(segments, to);
+  output.show(segments, languages.to, Object.values(terms()));
   drawExplore(place.segment);
   output.focus(place.segment, place.word);
   announce();
-  history.add({ from: sourceLanguage(), to, source: byId("source").value, target: output.text });
+  history.add({ from: languages.source, to: languages.to, source: byId("source").value, target: output.text });
 }
 
 function reopen(entry) {
@@ -242,12 +211,13 @@ function drawTexts() {
 
 function connect() {
   byId("source").addEventListener("input", () => typed());
-  byId("from").addEventListener("change", (event) => setLanguages(event.target.value, to));
-  byId("to").addEventListener("change", (event) => setLanguages(from, event.target.value));
+  byId("from").addEventListener("change", (event) => setLanguages(event.target.value, languages.to));
+  byId("to").addEventListener("change", (event) => setLanguages(languages.from, event.target.value));
   byId("swap").addEventListener("click", swap);
   byId("copy").addEventListener("click", copy);
   byId("clear").addEventListener("click", clear);
   byId("output").addEventListener("focusin", (event) => drawExplore(Number(event.target.dataset.segment ?? 0)));
+  byId("key-row").addEventListener("submit", (event) => event.preventDefault());
   byId("key").addEventListener("change", (event) => {
     server.key = event.target.value.trim();
     keep("key", server.key);
@@ -261,7 +231,7 @@ function connect() {
     keep("language", event.target.value);
     drawTexts();
     history.draw();
-    setLanguages(from, to);
+    setLanguages(languages.from, languages.to);
   });
   window.addEventListener("hashchange", arrive);
   listen(ACTIONS);
@@ -271,7 +241,7 @@ function connect() {
 function arrive() {
   const given = new URLSearchParams(location.hash.slice(1));
   if (given.has("text")) byId("source").value = given.get("text");
-  setLanguages(given.get("source") ?? from, given.get("target") ?? to);
+  setLanguages(given.get("source") ?? languages.from, given.get("target") ?? languages.to);
 }
 
 async function untilItWorks(work) {
@@ -279,7 +249,7 @@ async function untilItWorks(work) {
     try {
       return await work();
     } catch (error) {
-      byId("loading").textContent = error.message;
+      byId("loading").textContent = error.isBusy ? t("loading") : error.message; // models may take some time
       await new Promise((resolve) => setTimeout(resolve, 1000 * (error.retry || 2)));
     }
   }
@@ -290,7 +260,7 @@ async function begin() {
   await untilItWorks(loadTexts);
   drawTexts();
   byId("loading").textContent = t("loading");
-  [languages, limits, page] = await untilItWorks(() => Promise.all([server.get("languages"), server.get("frontend/settings"), server.get("page/settings")]));
+  [languages.served, limits, page] = await untilItWorks(() => Promise.all([server.get("languages"), server.get("frontend/settings"), server.get("page/settings")]));
   byId("loading").textContent = "";
   byId("version").textContent = `qkv ${page.version}`;
   byId("key-row").hidden = !limits.keyRequired;
@@ -298,11 +268,12 @@ async function begin() {
   byId("files").hidden = !limits.filesTranslation;
   files.configure(limits.supportedFilesFormat, page.max_file);
   if (matchMedia(WIDE).matches) for (const panel of document.querySelectorAll(".panels details")) panel.open = true;
-  [from, to] = [recall("from", limits.language.source.code), recall("to", limits.language.target.code)];
+  [languages.from, languages.to] = [recall("from", limits.language.source.code), recall("to", limits.language.target.code)];
   drawTexts();
   connect();
   arrive();
   document.body.classList.remove("starting");
+  if (!languages.to) tell(t("no models"));
   byId("source").focus();
 }
 

@@ -2,7 +2,7 @@
 
 import { byId, element, write } from "./dom.js";
 import { percent, t } from "./texts.js";
-import { UNSURE, light, mirrorOf, nodesOf, placeAt, placeOf, probabilities } from "./words.js";
+import { UNSURE, light, mirrorOf, nodesOf, placeAt, placeOf, probabilities, wordsOf } from "./words.js";
 
 export class Output {
   segments = [];
@@ -20,25 +20,28 @@ export class Output {
     return this.segments.map((each) => each.target).join("");
   }
 
-  show(segments, language) {
+  // `terms` come from the glossary: they are what the user wants, whatever the model thinks of them.
+  show(segments, language, terms) {
     this.segments = segments;
+    const wanted = new Set(terms.flatMap((term) => wordsOf(term).map((word) => word.text)));
     write(this.node, language);
     this.node.replaceChildren(...segments.flatMap((segment, i) => {
       const shares = probabilities(segment);
-      return nodesOf(segment.target, (word, number) => this.word(word, i, number, shares[number]));
+      return nodesOf(segment.target, (word, number) => this.word(word, i, number, shares[number], wanted.has(word)));
     }));
     this.node.querySelector(".word")?.setAttribute("tabindex", "0");
     this.reflect();
-    const worst = Math.min(...segments.map((each) => each.confidence ?? Infinity));
-    byId("confidence").textContent = Number.isFinite(worst) ? t("confidence", percent(worst)) : "";
+    const confidences = segments.map((each) => each.confidence).filter((each) => each !== null);
+    const worst = percent(Math.min(...confidences));
+    byId("confidence").textContent = confidences.length ? t(confidences.length > 1 ? "lowest confidence" : "confidence", worst) : "";
     byId("legend").hidden = this.node.querySelector(".unsure") === null;
     byId("copy").disabled = this.text === "";
   }
 
-  word(text, segment, number, share) {
-    const unsure = share !== null && share < UNSURE;
+  word(text, segment, number, share, isTerm) {
+    const unsure = share !== null && share < UNSURE && !isTerm;
     return element("span", {
-      class: unsure ? "word unsure" : "word", role: "button", tabindex: "-1", "aria-haspopup": "menu", "data-segment": segment, "data-word": number,
+      class: unsure ? "word unsure" : "word", role: "button", tabindex: "-1", "aria-haspopup": "menu", "data-segment": segment, "data-word": number, "data-term": isTerm,
       title: share === null ? undefined : t("probability", percent(share)), "aria-description": unsure ? t("unsure") : undefined,
     }, text);
   }

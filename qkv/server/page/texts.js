@@ -32,15 +32,20 @@ export function t(key, ...values) {
 }
 
 export function percent(share) {
+  if (share > 0 && share < 0.005) return `< ${percent(0.01)}`;
   return new Intl.NumberFormat(language, { style: "percent" }).format(share);
 }
 
 // The name of a language in the language of the interface.
 export function languageName(code, fallback = code) {
   try {
-    const name = new Intl.DisplayNames([language], { type: "language", fallback: "none" }).of(code) ?? fallback;
-    return name[0].toLocaleUpperCase(language) + name.slice(1);
+    return new Intl.DisplayNames([language], { type: "language", fallback: "none" }).of(code) ?? fallback;
   } catch {
     return fallback; // not a language tag
   }
+}
+
+// With a capital letter, for lists. Spanish writes names of languages in small letters.
+export function titled(name) {
+  return name.slice(0, 1).toLocaleUpperCase(language) + name.slice(1);
 }
