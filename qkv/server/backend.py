@@ -10,7 +10,7 @@ from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.product import Translator
 from qkv.families.translator.segments import Segment, copy_of
-from qkv.families.translator.translations import Translation, together
+from qkv.families.translator.translations import Translation, distinct, together
 from qkv.runtime.running import silent
 from qkv.server.policy import ThreadChoice
 from qkv.text.protect import sign_of
@@ -85,7 +85,20 @@ class TranslatorBackend:
     def alternatives(
         self, text: str, prefix: str, count: int, options: TranslationOptions
     ) -> list[Translation]:
-        return self.with_all_threads.alternatives(text, prefix, count, options)
+        pipeline = self.with_all_threads
+        found = pipeline.alternatives(text, prefix, count, options)
+        [part] = self.split(text, options)
+        if part.plain:
+            return found
+        # These searches keep no terms and no protected spans. Search again from the words that they begin with.
+        starts = dict.fromkeys(first_words(each.text, len(prefix.split()) + 1) for each in found)
+        segments = [(text.strip(), replace(part.options, prefix=start)) for start in starts]
+        rows = pipeline.translate_segments(segments, part.options, silent, pipeline.texts)
+        return distinct(sorted((row[0] for row in rows), key=lambda translation: -translation.score))
+
+
+def first_words(text: str, count: int) -> str:
+    return " ".join(text.split()[:count])
 
 
 def part_of(segment: Segment, encode: Any) -> Part:

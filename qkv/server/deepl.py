@@ -134,7 +134,7 @@ async def translate(call: Call) -> Response:
                     "text": row[0].text,
                     "billed_characters": len(text),
                     **({"model_type_used": "quality_optimized"} if fields.model_type else {}),
-                    **extra_answers(fields, row),
+                    **extra_answers(fields, text, row),
                 }
                 for text, language, row in zip(fields.text, sources, found, strict=True)
             ]

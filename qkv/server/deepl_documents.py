@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -22,10 +22,11 @@ from qkv.server.deepl import (
 )
 from qkv.server.documents import SameLanguageError, translate_document
 from qkv.server.errors import ApiError
+from qkv.server.extras import read_glossary
 from qkv.server.models import Models
 from qkv.server.operations import Call, Operation, log
 from qkv.server.state import QUOTA, DocumentJob, State, exceeds
-from qkv.server.translation import PLAIN, Wish
+from qkv.server.translation import Wish
 
 STYLE: Any = "deepl"
 EQUAL = "Source and target language are equal."
@@ -36,6 +37,8 @@ SAME_FORMAT = {"htm": "html"}
 class Upload(Languages):
     filename: str = ""
     """Instead of the name of the file."""
+    glossary: dict[str, str] = field(default_factory=dict)
+    """Source terms and their translations, as a JSON object."""
     output_format: str = ""
     """Only the format of the file itself."""
 
@@ -97,7 +100,7 @@ async def upload(call: Call) -> Response:
         billed_characters=characters,
     )
     state.jobs.put(job.identity, job, 2 * len(file.content))
-    wish = PLAIN if glossary is None else Wish(glossary=glossary)
+    wish = Wish(glossary=glossary or read_glossary(fields.glossary))
     task = asyncio.ensure_future(run(job, state, call.models, document, source, target, wish))
     state.background.add(task)
     task.add_done_callback(state.background.discard)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from qkv.documents.markup import MarkupRules
 from qkv.errors import InputError
-from qkv.families.translator.translations import Translation
+from qkv.families.translator.translations import Translation, surrounded
 from qkv.server.errors import ApiError
 from qkv.server.models import Models
 from qkv.server.options import ServeOptions
@@ -35,6 +35,8 @@ class Extras:
     """Also return pairs of a source word and a target word, split at spaces and counted from 0."""
     words: bool = False
     """Also return the words of each translation with their probabilities."""
+    segments: bool = False
+    """Also return the segments of each text: source, target, confidence, words and alignments."""
     num_hypotheses: Annotated[int, Limits(1, 100)] = 1
     """Also return this many translations of each text, best first, with their scores."""
 
@@ -54,8 +56,8 @@ def wish_from(
         num_hypotheses=max(extras.num_hypotheses, alternatives + 1),
         protect=protected_kinds(extras.protect),
         glossary=glossary or read_glossary(extras.glossary),
-        alignments=extras.alignments,
-        words=extras.words,
+        alignments=extras.alignments or extras.segments,
+        words=extras.words or extras.segments,
         markup=markup,
     )
 
@@ -92,7 +94,7 @@ def check_confidence(extras: Extras, models: Models, pairs: Sequence[tuple[str, 
             )
 
 
-def extra_answers(extras: Extras, found: Sequence[Translation]) -> dict[str, Any]:
+def extra_answers(extras: Extras, text: str, found: Sequence[Translation]) -> dict[str, Any]:
     """What the extra fields of a request add to the answer for one text."""
     best, answers = found[0], dict[str, Any]()
     if extras.confidence or extras.min_confidence is not None:
@@ -100,11 +102,19 @@ def extra_answers(extras: Extras, found: Sequence[Translation]) -> dict[str, Any
     if extras.min_confidence is not None:
         answers["unsure"] = best.confidence is not None and best.confidence < extras.min_confidence
     if extras.alignments:
-        answers["alignments"] = [list(pair) for pair in best.alignment or []]
+        answers["alignments"] = written_links(best)
     if extras.words:
-        answers["words"] = [
-            {"text": word.text, "probability": rounded(math.exp(min(0.0, word.log_probability)))}
-            for word in best.words
+        answers["words"] = written_words(best)
+    if extras.segments:
+        answers["segments"] = [
+            {
+                "source": source,
+                "target": surrounded(source, each.text.strip()),
+                "confidence": rounded(each.confidence),
+                "words": written_words(each),
+                "alignments": written_links(each),
+            }
+            for source, each in best.segments or ((text, best),)
         ]
     if extras.num_hypotheses > 1:
         answers["hypotheses"] = [
@@ -112,6 +122,17 @@ def extra_answers(extras: Extras, found: Sequence[Translation]) -> dict[str, Any
             for each in found[: extras.num_hypotheses]
         ]
     return answers
+
+
+def written_words(translation: Translation) -> list[dict[str, Any]]:
+    return [
+        {"text": word.text, "probability": rounded(math.exp(min(0.0, word.log_probability)))}
+        for word in translation.words
+    ]
+
+
+def written_links(translation: Translation) -> list[list[int]]:
+    return [list(pair) for pair in translation.alignment or []]
 
 
 def rounded(value: float | None) -> float | None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from starlette.requests import Request
@@ -16,7 +16,16 @@ from qkv.errors import DataError
 from qkv.families.translator.translations import Translation
 from qkv.server.documents import translate_document
 from qkv.server.errors import ApiError
-from qkv.server.extras import Extras, check_confidence, check_texts, extra_answers, wish_from
+from qkv.server.extras import (
+    Extras,
+    check_confidence,
+    check_texts,
+    extra_answers,
+    read_glossary,
+    wish_from,
+    written_links,
+    written_words,
+)
 from qkv.server.languages import language_name, resolve_code
 from qkv.server.models import Models
 from qkv.server.operations import Call, Operation
@@ -76,6 +85,7 @@ class Translated:
     unsure: bool | tuple[bool, ...] | None = None
     alignments: tuple[Any, ...] | None = None
     words: tuple[ScoredWord, ...] | tuple[tuple[ScoredWord, ...], ...] | None = None
+    segments: tuple[Any, ...] | None = None
     hypotheses: tuple[Hypothesis, ...] | tuple[tuple[Hypothesis, ...], ...] | None = None
 
 
@@ -103,12 +113,24 @@ class Alternatives:
     """How the translation begins; the alternatives differ in the token after it."""
     count: Annotated[int, Limits(1, 20)] = 5
     """Tokens to try after the prefix."""
+    glossary: dict[str, str] = field(default_factory=dict)
+    """Source terms and their translations, which are used exactly."""
+    alignments: bool = False
+    """Also return pairs of a source word and a target word."""
+    words: bool = False
+    """Also return the words with their probabilities."""
     api_key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
+class Alternative(Hypothesis):
+    alignments: tuple[Any, ...] | None = None
+    words: tuple[ScoredWord, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class AlternativesAnswer:
-    alternatives: tuple[Hypothesis, ...]
+    alternatives: tuple[Alternative, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +196,7 @@ async def translate(call: Call) -> Response:
             }
         if fields.alternatives > 0:
             answer["alternatives"] = other_texts(row, fields.alternatives)
-        answers.append({**answer, **extra_answers(fields, row)})
+        answers.append({**answer, **extra_answers(fields, texts[number], row)})
     return JSONResponse(columns(answers) if is_list else answers[0])
 
 
@@ -249,9 +271,18 @@ async def alternatives(call: Call) -> Response:
     legs = call.models.route(source, target) or ()
     if len(legs) != 1:
         raise ApiError(400, "alternatives need a model for this language pair of its own.")
-    found = await call.state.service.alternatives(legs[0], fields.q, fields.prefix, fields.count)
+    found = await call.state.service.alternatives(
+        legs[0], fields.q, fields.prefix, fields.count, fields.alignments, read_glossary(fields.glossary)
+    )
     rows = [
-        {"text": each.text, "score": round(each.score, 4), "confidence": each.confidence} for each in found
+        {
+            "text": each.text,
+            "score": round(each.score, 4),
+            "confidence": each.confidence,
+            **({"alignments": written_links(each)} if fields.alignments else {}),
+            **({"words": written_words(each)} if fields.words else {}),
+        }
+        for each in found
     ]
     return JSONResponse({"alternatives": rows})
 

@@ -78,6 +78,8 @@ class ServeOptions:
     """Source language that the page selects first."""
     default_target: Annotated[str, Flag(metavar="CODE")] = ""
     """Target language that the page selects first."""
+    explorer: Annotated[str, Flag(metavar="URL")] = ""
+    """Address of a running `qkv explore` of the first model. The page links to it."""
     log_format: Literal["text", "json", "none"] = "text"
     """How requests are logged: one line each, without texts, keys or addresses."""
 
@@ -100,6 +102,7 @@ class ServeOptions:
                 ("client_timeout", "must be more than 0", self.client_timeout > 0),
                 ("beam_size", "must be from 1 to 100", self.beam_size is None or 1 <= self.beam_size <= 100),
                 ("root_path", "must start with / and not end with it", is_path_prefix(self.root_path)),
+                ("explorer", "must start with http:// or https://", is_web_address(self.explorer)),
                 (
                     "requests_per_minute",
                     "must be at least 1",
@@ -113,6 +116,10 @@ class ServeOptions:
 
 def is_path_prefix(path: str) -> bool:
     return not path or (path.startswith("/") and not path.endswith("/"))
+
+
+def is_web_address(text: str) -> bool:
+    return not text or text.startswith(("http://", "https://"))
 
 
 # Environment variables of LibreTranslate ---------------------------------------------------------------------

@@ -1,6 +1,15 @@
 """All operations of the server, in the order in which they are documented."""
 
-from qkv.server import deepl, deepl_documents, deepl_glossaries, embedding, libretranslate, openai, operating
+from qkv.server import (
+    deepl,
+    deepl_documents,
+    deepl_glossaries,
+    embedding,
+    libretranslate,
+    openai,
+    operating,
+    web,
+)
 from qkv.server.operations import Operation
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -11,4 +20,5 @@ OPERATIONS: tuple[Operation, ...] = (
     *openai.OPERATIONS,
     *embedding.OPERATIONS,
     *operating.OPERATIONS,
+    *web.OPERATIONS,
 )

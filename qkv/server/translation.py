@@ -114,9 +114,19 @@ class TranslationService:
         each = iter(found)
         return [join_parts(row, [next(each) for _ in row], wish.num_hypotheses) for row in rows]
 
-    async def alternatives(self, leg: Leg, text: str, prefix: str, count: int) -> list[Translation]:
+    async def alternatives(
+        self,
+        leg: Leg,
+        text: str,
+        prefix: str,
+        count: int,
+        alignments: bool = False,
+        glossary: Glossary = NO_TERMS,
+    ) -> list[Translation]:
         """Translations that begin with the prefix and continue with different tokens, best first."""
-        options = TranslationOptions(target_language=leg.target_language)
+        options = TranslationOptions(
+            target_language=leg.target_language, alignments=alignments, glossary=terms_in(text, glossary)
+        )
         return await asyncio.to_thread(leg.backend.alternatives, text, prefix, count, options)
 
     async def split(
@@ -188,6 +198,7 @@ def chained(first: Translation, second: Translation) -> Translation:
         score=first.score + second.score,
         confidence=confidence,
         alignment=composed(first.alignment, second.alignment),
+        segments=(),  # those of the second step are in the pivot language
     )
 
 

@@ -43,6 +43,8 @@ class Translation:
     """Pairs of a source word and a target word (split at spaces), counted from 0."""
     unsure: bool = False
     """Whether the confidence is lower than the minimum that was asked for."""
+    segments: "tuple[tuple[str, Translation], ...]" = ()
+    """The segments of the source, with the white space around them, and their translations. Empty if there is only one."""
 
     @property
     def log_probability(self) -> float:
@@ -84,7 +86,7 @@ def judged(translation: Translation, options: ConfidenceOptions) -> Translation:
     if least is None or confidence is None or confidence >= least:
         return translation
     if options.withhold:
-        return replace(translation, unsure=True, text="", words=(), alignment=None)
+        return replace(translation, unsure=True, text="", words=(), alignment=None, segments=())
     return replace(translation, unsure=True)
 
 
@@ -147,6 +149,7 @@ def joined(parts: Sequence[Translation], sources: Sequence[str], texts: Sequence
         words=tuple(word for each in parts for word in each.words),
         confidence=min(confidences, default=None),  # a text is as good as its worst segment
         alignment=list(dict.fromkeys(links)) if any(each.alignment is not None for each in parts) else None,
+        segments=tuple(zip(sources, parts, strict=True)),
     )
 
 
