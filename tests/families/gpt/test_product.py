@@ -201,7 +201,11 @@ def test_the_likelihood_of_music_is_that_of_its_notes() -> None:
 
 def test_text_and_music_are_not_mixed_up() -> None:
     music = untrained("notes")
-    for ask in (music.stream, music.log_probabilities, lambda text: music.score_choices(text, ["cat", "dog"])):
+    for ask in (
+        music.stream,
+        music.log_probabilities,
+        lambda text: music.score_choices(text, ["cat", "dog"]),
+    ):
         with pytest.raises(QkvError, match="makes music"):
             ask("the")
     with pytest.raises(QkvError, match="generates text"):
