@@ -16,4 +16,4 @@ LINES = [
 def test_the_page_shows_every_command_of_a_bert() -> None:
     words = [shlex.split(line)[1:] for line in LINES]
     shown = {" ".join(each[:2]) if each[0] == "train" else each[0] for each in words}
-    assert shown == {"train bert", "fill", "embed", "similar", "import", "info", "classify"}
+    assert shown == {"train bert", "fill", "embed", "similar", "import", "info", "classify", "evaluate"}

@@ -20,7 +20,7 @@ ALLOWED = {
     # A record names the commands that accept a kind of bundle, and the options that select its evaluator. Only the
     # command line and `load_for` read them.
     **{
-        f"families/{family}/__init__.py": (f"train {family} --fine-tune", "--text", "--music", "--images", "--scenes")
+        f"families/{family}/__init__.py": (f"train {family} --fine-tune", "--text", "--music", "--images", "--scenes", "--labels")
         for family in FAMILIES
     },
     "api/jobs.py": (" --fine-tune",),
@@ -33,7 +33,8 @@ ALLOWED = {
     "engine/compiling.py": ("-Wl,--version-script=",),
     # The alias of an option is stated with the option.
     "families/translator/options.py": ("--beam",),
-    "families/translator/evaluation_options.py": ("--beam",),
+    "families/translator/evaluation_options.py": ("--beam", "--out"),
+    "api/cleaning.py": ("--out",),
     "training/command.py": ("--out",),
     "api/distillation.py": ("--out",),
     # A model card shows a command to try.

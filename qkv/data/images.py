@@ -27,7 +27,7 @@ CHANNELS: dict[Colours, int] = {"grey": 1, "colour": 3}
 MODES: dict[Colours, str] = {"grey": "L", "colour": "RGB"}
 GREY_MODES = ("1", "L", "LA", "I;16", "I;16B", "I;16L", "I")
 # Files that qkv/data/python_images.py wrote, and the number of the image.
-WRITTEN = re.compile(r"/training/data/images/(?:(train|valid)/\d{5}/)?(\d{8})\.\w+$")
+WRITTEN = re.compile(r"/training/(?:python-)?data/images/(?:(train|valid)/\d{5}/)?(\d{8})\.\w+$")
 ROTATIONS = {  # by the EXIF orientation
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,

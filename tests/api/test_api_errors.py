@@ -98,7 +98,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
     ("entailment", lambda m: m.classify("one"), TypeError, "inputs is str; classify() expects a pair of texts (a tuple), a list of pairs or an iterator of pairs."),
     ("entailment", lambda m: m.classify([("one", "two"), "one"]), TypeError, "inputs[1] is str; expected a pair of texts."),
     ("entailment", lambda m: m.classify([("one",)]), qkv.InputError, "inputs[0] has 1 text, but this model reads pairs: give two texts for each input."),
-    ("shapes", lambda m: m.classify([None]), TypeError, "images[0] is None; expected a path, an image of Pillow or an array."),
+    ("shapes", lambda m: m.classify([None]), TypeError, "images[0] is None; expected a path, a Pillow image or an array."),
     ("shapes", lambda m: m.classify("no.png"), qkv.DataError, "there is no file no.png."),
     ("shapes", lambda m: m.classify(np.zeros((8, 12), int)), TypeError, "images[0] has the type int64; expected bytes (uint8) or numbers from 0 to 1."),
     ("scenes", lambda m: m.draw(None), TypeError, "captions is None; draw() expects a caption, a list of captions or an iterator of captions."),

@@ -15,7 +15,7 @@ import qkv
 EVERY_MODEL = {"close", "config", "info", "load", "model", "report", "save"}
 MEMBERS = {
     "Translator": {"align", "alternatives", "atranslate", "attention", "stream", "tokenizer", "translate", "translate_file"},
-    "LanguageModel": {"agenerate", "choose", "compose", "generate", "log_probabilities", "stream", "tokenizer"},
+    "LanguageModel": {"agenerate", "compose", "generate", "log_probabilities", "score_choices", "stream", "tokenizer"},
     "Bert": {"aembed", "afill", "asimilar", "embed", "fill", "follows", "similar", "tokenizer"},
     "TextClassifier": {"aclassify", "classes", "classify", "reads", "tokenizer"},
     "GPTClassifier": {"aclassify", "classes", "classify", "reads", "tokenizer"},

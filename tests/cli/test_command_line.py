@@ -21,7 +21,7 @@ RUN = """
 RUNNING = "--compute-type --device --engine --threads"
 CONVENTIONS = "--config --print-config --quiet --verbose"  # of every command
 OPTIONS = {
-    "demo": "--output --source-language --target-language --seed --json",
+    "demo": "--output --source-language --target-language --seed --resume --json",
     "train translator": RUN
     + """
         --data --source --target --pairs --valid-source --valid-target --valid-pairs --source-language

@@ -108,7 +108,7 @@ def test_a_switch_of_a_file_can_be_turned_off(tmp_path: Path) -> None:
         ("c.toml", "json = 3", "c.toml: json must be true or false, not '3'."),
         ("c.toml", "beam_size = 1\nbeam = 1", "c.toml: beam and beam_size are the same option."),
         ("c.toml", "beam_size = 1\nbeam-size = 1", "c.toml: beam-size is given twice."),
-        ("c.toml", "device = 'gpu'", "c.toml: device must be one of cpu, cuda, mps, not 'gpu'."),
+        ("c.toml", "device = 'gpu'", "c.toml: device must be one of auto, cpu, cuda, mps, not 'gpu'."),
         (
             "c.yaml",
             "target_language: no",
