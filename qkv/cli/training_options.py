@@ -70,8 +70,7 @@ def parse(trainable: Trainable, arguments: list[str], default: Command) -> Comma
 
 def description(trainable: Trainable) -> str:
     recipes = "\n".join(
-        f"  {name}: {' '.join((recipe.__doc__ or '').split())}"
-        for name, recipe in trainable.recipes(None).items()
+        f"  {name}: {first_paragraph(recipe)}" for name, recipe in trainable.recipes(None).items()
     )
     return (
         f"{trainable.summary}\n\nRecipes:\n{recipes}\n\n"
@@ -97,3 +96,8 @@ def output_in(arguments: list[str]) -> Path:
     if out is None:
         raise QkvError("--resume needs --output with the folder of the run.")
     return Path(out)
+
+
+def first_paragraph(documented: object) -> str:
+    """The first paragraph of a docstring, as one line."""
+    return " ".join((documented.__doc__ or "").split("\n\n")[0].split())

@@ -192,21 +192,25 @@ def student(usual: TranslatorSettings, encoder_depth: int, decoder_depth: int) -
 
 
 def student_tiny(pairs: int) -> TranslatorSettings:
-    """A student for browsers and phones: 6 + 2 blocks, width 256, SSRU. The shape of Firefox's tiny models: 9 M parameters
-    without the vocabulary. Use it with many translations by a teacher; for fewer than 60,000 pairs `automatic` is smaller.
+    """A student for browsers and phones: 6 + 2 blocks, width 256, SSRU, as Firefox's tiny models.
+
+    It has 9 M parameters without the vocabulary. Use it with many translations by a teacher; for fewer than 60,000 pairs
+    `automatic` is smaller.
     """
     narrow = student(with_pairs(automatic(100_000), pairs, epochs=10), 6, 2)
     return replace(narrow, model=replace(narrow.model, heads=8, ffn_width=1_536))
 
 
 def student_6_2(pairs: int) -> TranslatorSettings:
-    """A student at base width: 6 + 2 blocks with SSRU. Use it on laptops and servers if student-tiny loses too much."""
+    """A student at base width: 6 + 2 blocks with SSRU, for laptops and servers if student-tiny loses too much."""
     return student(with_pairs(automatic(500_000), pairs, epochs=8), 6, 2)
 
 
 def student_12_1(pairs: int) -> TranslatorSettings:
-    """A student at base width: 12 + 1 blocks with SSRU. Each token passes one block, so a single sentence takes the least time.
-    Use it to translate while somebody types; for files, student-6-2 has less work in total.
+    """A student at base width: 12 + 1 blocks with SSRU, for the shortest time of a single sentence.
+
+    Each token passes one block of the decoder. Use it to translate while somebody types; for files, student-6-2 has less
+    work in total.
     """
     return student(with_pairs(automatic(500_000), pairs, epochs=8), 12, 1)
 
