@@ -7,11 +7,15 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from commands import save_untrained
+from digits import digit_lines
 from starlette.testclient import TestClient
 from stub_server import stub_state
 
+from qkv.families.translator.translations import Translation, together
 from qkv.server.app import application
 from qkv.server.options import ServeOptions
+from qkv.server.state import State
 
 PAGE = Path(str(resources.files("qkv.server").joinpath("page")))
 TABLE: dict[str, dict[str, str]] = json.loads((PAGE / "texts.json").read_text(encoding="utf-8"))
@@ -142,6 +146,32 @@ def test_alternatives_carry_words_and_alignments_if_asked(client: TestClient) ->
     assert set(plain) == {"text", "score", "confidence"}
     full = client.post("/alternatives", json={**fields, "words": True, "alignments": True}).json()
     assert set(full["alternatives"][0]) == {*plain, "words", "alignments"}
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("page") / "en-xx"
+    save_untrained(folder, digit_lines(50), beam=1, length_penalty=1.0)
+    with TestClient(application(State(ServeOptions(log_format="none"), [folder]))) as found:
+        yield found
+
+
+def test_alternatives_keep_glossary_terms_and_placeholders(real: TestClient) -> None:
+    fields = {"q": "one two {name}", "source": "en", "target": "xx", "count": 4, "alignments": True}
+    answer = real.post("/alternatives", json={**fields, "glossary": {"two": "zwei"}})
+    found = answer.json()["alternatives"]
+    assert len({each["text"] for each in found}) == len(found) > 1
+    assert all("zwei" in each["text"].split() and "{name}" in each["text"] for each in found)
+    assert [each["score"] for each in found] == sorted((each["score"] for each in found), reverse=True)
+    begun = real.post("/alternatives", json={**fields, "prefix": "so it", "glossary": {"two": "zwei"}})
+    assert all(each["text"].startswith("so it") for each in begun.json()["alternatives"])
+
+
+def test_a_model_gives_the_segments_of_long_texts() -> None:
+    """Python has them too."""
+    parts = [Translation(text="eins", score=-1.0), Translation(text="zwei", score=-2.0)]
+    [found] = together([("one\n", [parts[0]]), (" two", [parts[1]])], 1)
+    assert (found.text, found.segments) == ("eins\n zwei", (("one\n", parts[0]), (" two", parts[1])))
 
 
 def test_a_document_obeys_the_glossary_that_comes_with_it(client: TestClient) -> None:
