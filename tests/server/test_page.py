@@ -59,7 +59,7 @@ def test_the_page_uses_every_text_and_no_missing_one() -> None:
 
 def test_every_shortcut_has_an_action() -> None:
     source = code()
-    shortcuts = re.findall(r'\["Key\w", "(\w)", "([a-z ]+)"\]', source)
+    shortcuts = re.findall(r'\["([A-Z])", "([a-z ]+)"\]', source)
     assert len(shortcuts) == len({letter for letter, _ in shortcuts}) == 9
     actions = source[source.index("const ACTIONS = {") :]
     actions = actions[: actions.index("\n};")]
