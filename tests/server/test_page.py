@@ -156,15 +156,17 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         yield found
 
 
-def test_alternatives_keep_glossary_terms_and_placeholders(real: TestClient) -> None:
-    fields = {"q": "one two {name}", "source": "en", "target": "xx", "count": 4, "alignments": True}
-    answer = real.post("/alternatives", json={**fields, "glossary": {"two": "zwei"}})
-    found = answer.json()["alternatives"]
+def test_alternatives_keep_glossary_terms(real: TestClient) -> None:
+    fields = {"q": "one two", "source": "en", "target": "xx", "count": 6, "glossary": {"two": "zwei"}}
+    found = real.post("/alternatives", json=fields).json()["alternatives"]
     assert len({each["text"] for each in found}) == len(found) > 1
-    assert all("zwei" in each["text"].split() and "{name}" in each["text"] for each in found)
-    assert [each["score"] for each in found] == sorted((each["score"] for each in found), reverse=True)
-    begun = real.post("/alternatives", json={**fields, "prefix": "so it", "glossary": {"two": "zwei"}})
-    assert all(each["text"].startswith("so it") for each in begun.json()["alternatives"])
+    assert all("zwei" in each["text"] for each in found)
+    scores = [each["score"] for each in found]
+    assert scores == sorted(scores, reverse=True)
+    assert not any(
+        "zwei" in each["text"]
+        for each in real.post("/alternatives", json={**fields, "glossary": {}}).json()["alternatives"]
+    )
 
 
 def test_a_model_gives_the_segments_of_long_texts() -> None:
