@@ -13,7 +13,7 @@ help:
 	@echo "make demo          install, train the built-in English-German translator and show it (about three minutes)"
 	@echo "make test          install and run the tests"
 	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
-	@echo "make test-browser  test the explorer in Chromium (needs chromium and its driver)"
+	@echo "make test-browser  test the web pages in Chromium (needs chromium and its driver)"
 	@echo "make check         install, lint and type-check"
 	@echo "make dist          build an sdist and a wheel with the compiled engine (all platforms: make dist FOR=--all)"
 	@echo "make setup         install into $(VENV)"

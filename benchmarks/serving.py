@@ -123,7 +123,7 @@ class Running:
 
 def systems_of(options: argparse.Namespace, exported: Path) -> list[System]:
     beam = str(options.beam)
-    ours = [sys.executable, "-m", "qkv", "serve", str(options.model), "--beam-size", beam, "--cache", "0", "--max-texts", "2000",
+    ours = [sys.executable, "-m", "qkv", "serve", str(options.model), "--beam-size", beam, "--cache-size", "0", "--max-texts", "2000",
             "--max-body", "10000000", "--log-format", "none", "--timeout", "300", "--port"]  # fmt: skip
     peer = [
         sys.executable,

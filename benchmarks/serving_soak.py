@@ -106,7 +106,7 @@ def main() -> None:
         str(options.model),
         "--log-format",
         "none",
-        "--cache",
+        "--cache-size",
         "8",
         "--port",
     ]

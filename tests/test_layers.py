@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.recompute": {"tracing"},
     "server": ALWAYS
     | {
-        "__init__", "text", "corpus", "documents", "checkpoint", "runtime", "families", "family.options", "family.product",
+        "__init__", "text", "data", "corpus", "documents", "checkpoint", "runtime", "families", "family.options", "family.product",
     },
     "progress": ALWAYS | {"training", "evaluation"},
     "pictures": {"errors", "family.product"},

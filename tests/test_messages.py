@@ -118,8 +118,8 @@ def option_names() -> set[str]:
     return {name for name in names if "_" in name}
 
 
-# Messages about config.json, and about the formats of other libraries, name its keys.
-KEYS = ("config.json: max_length", "has an ffn_width of 4")
+# Messages about config.json, about the formats of other libraries and about requests to the server name keys.
+KEYS = ("config.json: max_length", "has an ffn_width of 4", "has no calibrated confidence: min_confidence")
 
 
 def test_messages_write_names_of_options_in_braces() -> None:

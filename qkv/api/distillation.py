@@ -104,6 +104,7 @@ def distill(
     from qkv.families.loading import load
     from qkv.progress.display import python_display
 
+    require_torch("distillation")
     if under_torchrun():
         raise QkvError("distillation runs on one machine: start it without torchrun.")
     columns = {"text_column": text_column, "source_column": source_column, "target_column": target_column}
@@ -282,7 +283,7 @@ def train_student(
         report: dict[str, Any] = read_json(finished)
         return report
     show_line("training the student")
-    outcome = execute(job, show)
+    outcome = execute(job, show, claimed=True)
     if outcome.report is None:
         show_line(f"stopped at step {outcome.step:,}, saved. Run the same command to resume.")
         if outcome.exit_code == 128 + SIGTERM:
@@ -322,7 +323,7 @@ def student_settings(
     command: DistillCommand, given: Given, distillation: Distillation
 ) -> tuple[TranslatorSettings, Given]:
     """The settings of the student; for word-level distillation, with its teachers."""
-    if command.settings.distillation.teachers:
+    if command.settings.distillation.teacher_models:
         raise OptionMessageError(
             "give the teachers first, and {word_level} to learn their probabilities too."
         )
@@ -333,7 +334,7 @@ def student_settings(
             "the teachers have different vocabularies, so a student cannot learn their probabilities of tokens. Distill "
             "without word-level distillation: the student then learns from their translations, with its own vocabulary."
         )
-    path = ("distillation", "teachers")
+    path = ("distillation", "teacher_models")
     teachers = tuple(str(each.absolute()) for each in command.teachers)
     return replace_at(command.settings, {path: teachers}), given | {path}
 

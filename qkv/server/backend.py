@@ -1,11 +1,13 @@
 """Backend: what the server knows about a translation model, and how segments are translated together."""
 
+import contextlib
 import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from qkv.errors import InputError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.product import Translator
@@ -92,9 +94,13 @@ class TranslatorBackend:
             return found
         # These searches keep no terms and no protected spans. Search again from the words that they begin with.
         starts = dict.fromkeys(first_words(each.text, len(prefix.split()) + 1) for each in found)
-        segments = [(text.strip(), replace(part.options, prefix=start)) for start in starts]
-        rows = pipeline.translate_segments(segments, part.options, silent, pipeline.texts)
-        return distinct(sorted((row[0] for row in rows), key=lambda translation: -translation.score))
+        kept: list[Translation] = []
+        for start in starts:
+            with contextlib.suppress(InputError):  # with its terms, this one would be too long for the model
+                own = replace(part.options, prefix=start)
+                [row] = pipeline.translate_segments([(text.strip(), own)], own, silent, pipeline.texts)
+                kept.append(row[0])
+        return distinct(sorted(kept, key=lambda translation: -translation.score))
 
 
 def first_words(text: str, count: int) -> str:

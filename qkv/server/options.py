@@ -46,7 +46,7 @@ class ServeOptions:
     """Seconds that a client has to send a request, or to read a part of the response."""
     max_connections: int = 1_000
     """Open connections. Further ones get status 503."""
-    cache: Annotated[int, Flag(metavar="MB")] = 64
+    cache_size: Annotated[int, Flag(metavar="MB")] = 64
     """Megabytes for finished translations, which equal sentences get at once; 0 turns this off."""
     requests_per_minute: int | None = None
     """Texts per minute of one client address or API key. An array counts each of its texts."""
@@ -96,7 +96,7 @@ class ServeOptions:
             [
                 ("port", "must be from 0 to 65535", 0 <= self.port <= 65535),
                 *((name, "must be at least 1", getattr(self, name) >= 1) for name in counts),
-                ("cache", "must not be negative", self.cache >= 0),
+                ("cache_size", "must not be negative", self.cache_size >= 0),
                 ("max_alternatives", "must be from 0 to 100", 0 <= self.max_alternatives <= 100),
                 ("timeout", "must be more than 0", self.timeout > 0),
                 ("client_timeout", "must be more than 0", self.client_timeout > 0),

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 MOST_HEADER_BYTES = 64 << 10
+SEPARATORS = 4  # bytes of every header: a colon, a space and the end of the line
 PROGRESS = 64 << 10  # bytes of a body after which its deadline starts again
 
 
@@ -57,7 +58,7 @@ def limited(base: Any, seconds: float) -> Any:
             super().on_url(url)
 
         def on_header(self, name: bytes, value: bytes) -> None:
-            self.count_header(len(name) + len(value))
+            self.count_header(len(name) + len(value) + SEPARATORS)
             super().on_header(name, value)
 
         def on_body(self, body: bytes) -> None:

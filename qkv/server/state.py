@@ -69,7 +69,7 @@ class State:
         self.ready = self.stopping = False
         self.keys = None if options.keys is None else Keys.read(options.keys)
         self.scheduler = Scheduler(running.thread_count, options.max_queue_tokens, options.timeout)
-        self.cache: Cache[tuple[Translation, ...]] = Cache(options.cache)
+        self.cache: Cache[tuple[Translation, ...]] = Cache(options.cache_size)
         self.service = TranslationService(self.scheduler, self.cache)
         self.detector: Detector = detector or LanguageDetector()
         self.generators = Generators()

@@ -89,7 +89,7 @@ WRONG: list[tuple[str, Any, type[Exception], str]] = [
     ("gpt", lambda m: m.generate(["one", 2]), TypeError, "prompts[1] is int; expected str."),
     ("gpt", lambda m: m.generate("one", temperature=-1), qkv.OptionError, "temperature must be 0 or more; 0 always takes the likeliest token."),
     ("bert", lambda m: m.embed(None), TypeError, "texts is None; embed() expects a text, a list of texts or an iterator of texts."),
-    ("sentiment", lambda m: m.classify(["one", ""]), qkv.InputError, "texts[1] is empty."),
+    ("sentiment", lambda m: m.classify(["one", ""]), qkv.InputError, "inputs[1] is empty."),
     ("bert", lambda m: m.fill(["[MASK]", "one"]), qkv.InputError, "texts[1] has no [MASK]. Write it where a word should be filled in."),
     ("bert", lambda m: m.similar(["one"], ["one", "two"]), qkv.InputError, "first has only 1 texts; give as many of both."),
     ("bert", lambda m: m.similar(["one", "two"]), TypeError, "pairs[0] is str; expected a pair of texts."),

@@ -65,6 +65,7 @@ def test_importing_qkv_imports_neither_torch_nor_numpy() -> None:
 
 CALLS = {
     "clean": "qkv.clean([('one two', 'eins zwei')], output='clean.tsv', source_language='en', target_language='de', progress=False)",
+    "distill": "qkv.distill('runs/en-de', ['one two'], output='student')",
     "evaluate": "qkv.evaluate('runs/en-de', ['one'], ['eins'], progress=False)",
     "explore": "qkv.explore('runs/en-de', html='page.html')",
     "export": "qkv.export('runs/en-de', 'huggingface', 'out')",
@@ -74,6 +75,8 @@ CALLS = {
     "load": "qkv.load('runs/en-de')",
     "resume": "qkv.resume('runs/en-de')",
     "trace": "qkv.trace(qkv.load('runs/en-de'), 'one')",
+    "serve": "qkv.serve('runs/en-de', port=0, log_format='none').close()",
+    "serve_app": "qkv.serve_app('runs/en-de')",
     "train": "qkv.train('gpt', ['one two'], output='new')",
     "train_bert": "qkv.train_bert(['one two'], output='new')",
     "train_codebook": "qkv.train_codebook(['picture.png'], output='new')",
@@ -82,7 +85,15 @@ CALLS = {
     "train_translator": "qkv.train_translator([('one', 'eins')], output='new')",
     "train_vit": "qkv.train_vit([('picture.png', 'ring')], output='new')",
 }
-WITHOUT = {"clean", "evaluate", "info", "load", "resume"}  # work without torch, or need something else first
+WITHOUT = {
+    "clean",
+    "evaluate",
+    "info",
+    "load",
+    "resume",
+    "serve",
+    "serve_app",
+}  # work without torch, or need something else first
 PROGRAM = f"""{HIDE_TORCH}
 import qkv
 found = {{}}

@@ -233,7 +233,7 @@ def test_fine_tuning_reads_columns_in_the_direction_of_the_model(tmp_path: Path)
     save_untrained(base, [source for source, _ in PAIRS], beam=1, length_penalty=0.0)
     turned = {"xx": [target for _, target in PAIRS], "english": [source for source, _ in PAIRS]}
     qkv.fine_tune(base, turned, output=tmp_path / "run", steps=1, processes=1, progress=False)
-    pairs = (tmp_path / "run" / "training" / "data" / "pairs.jsonl").read_text().splitlines()
+    pairs = (tmp_path / "run" / "training" / "python-data" / "pairs.jsonl").read_text().splitlines()
     assert pairs[1] == '{"source": "one two", "target": "two one"}'
 
 

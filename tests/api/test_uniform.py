@@ -147,7 +147,7 @@ def test_a_wrong_element_of_an_iterator_comes_after_the_results_before_it() -> N
         next(results)
     results = qkv.load("runs/sentiment").classify(iter(["one"] * 10 + [""]))
     assert len([next(results) for _ in range(8)]) == 8
-    with pytest.raises(qkv.InputError, match=r"texts\[10\] is empty"):
+    with pytest.raises(qkv.InputError, match=r"inputs\[10\] is empty"):
         list(results)
 
 

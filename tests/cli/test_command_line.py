@@ -28,7 +28,7 @@ OPTIONS = {
         --target-language --vocab-size --architecture --width --encoder-depth --decoder-depth --decoder-cell --heads
         --dropout --max-length --max-characters --max-length-ratio --valid-size --bpe-dropout
         --languages --variant --tokenize --lowercase --ffn-width --attention-dropout --norm
-        --activation --positions --label-smoothing --beam-size --length-penalty --teachers
+        --activation --positions --label-smoothing --beam-size --length-penalty --teacher-models
         --distillation-weight --distillation-temperature""",
     "train gpt": RUN
     + """
@@ -83,9 +83,9 @@ OPTIONS = {
         --no-open""",
     "serve": """
         --host --port --pivot --beam-size --max-texts --max-characters --max-alternatives --max-body --max-file --max-queue-tokens
-        --timeout --client-timeout --max-connections --cache --requests-per-minute --keys --key-address --no-metrics
-        --metrics-token --no-files --glossaries --suggestions --no-cors --tls-certificate --tls-key --root-path --trusted-proxies
-        --default-source --default-target --log-format --compute-type --device --engine --threads""",
+        --timeout --client-timeout --max-connections --cache-size --requests-per-minute --keys --key-address --metrics
+        --metrics-token --files --glossaries --suggestions --cors --tls-certificate --tls-key --root-path --trusted-proxies
+        --default-source --default-target --explorer --log-format --compute-type --device --engine --threads""",
     "info": "--json",
     "completion": "",
 }

@@ -26,7 +26,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).write_text("\n".join(lines) + "\n")
     files = ["--source", f"{folder}/train.en", "--target", f"{folder}/train.xx"]
     assert code_of("train", "translator", *files, *OPTIONS, "--out", f"{folder}/teacher") == 0
-    student = ["--decoder-cell", "ssru", "--teachers", f"{folder}/teacher", "--distillation-weight", "0.7"]
+    student = [
+        "--decoder-cell",
+        "ssru",
+        "--teacher-models",
+        f"{folder}/teacher",
+        "--distillation-weight",
+        "0.7",
+    ]
     assert code_of("train", "translator", *files, *OPTIONS, *student, "--out", f"{folder}/student") == 0
     return folder
 
@@ -34,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_recurrent_student_learns_from_its_teacher(folder: Path) -> None:
     report = json.loads((folder / "student" / "report.json").read_text(encoding="utf-8"))
     assert report["validation"]["exact_match"] >= 90
-    assert report["settings"]["distillation"]["teachers"] == [f"{folder}/teacher"]
+    assert report["settings"]["distillation"]["teacher_models"] == [f"{folder}/teacher"]
 
 
 def test_its_drafts_change_no_translation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from qkv.server.app import application
 from qkv.server.options import ServeOptions
 from qkv.server.state import State
 
-QUIET = ServeOptions(log_format="none", cache=0)
+QUIET = ServeOptions(log_format="none", cache_size=0)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_answers_under_load_are_those_of_a_sequential_run(bundles: Path) -> None
     expected = qkv.load(bundles / "en-xx").translate(texts)
     requests = [[text] for text in texts] + [texts[start : start + 20] for start in range(0, len(texts), 20)]
     with (
-        qkv.serve(bundles / "en-xx", port=0, cache=0, threads=2, log_format="none") as service,
+        qkv.serve(bundles / "en-xx", port=0, cache_size=0, threads=2, log_format="none") as service,
         ThreadPoolExecutor(16) as pool,
     ):
         fields = {"source": "en", "target": "xx"}

@@ -7,11 +7,15 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from commands import save_untrained
+from digits import digit_lines
 from starlette.testclient import TestClient
 from stub_server import stub_state
 
+from qkv.families.translator.translations import Translation, together
 from qkv.server.app import application
 from qkv.server.options import ServeOptions
+from qkv.server.state import State
 
 PAGE = Path(str(resources.files("qkv.server").joinpath("page")))
 TABLE: dict[str, dict[str, str]] = json.loads((PAGE / "texts.json").read_text(encoding="utf-8"))
@@ -55,7 +59,7 @@ def test_the_page_uses_every_text_and_no_missing_one() -> None:
 
 def test_every_shortcut_has_an_action() -> None:
     source = code()
-    shortcuts = re.findall(r'\["Key\w", "(\w)", "([a-z ]+)"\]', source)
+    shortcuts = re.findall(r'\["([A-Z])", "([a-z ]+)"\]', source)
     assert len(shortcuts) == len({letter for letter, _ in shortcuts}) == 9
     actions = source[source.index("const ACTIONS = {") :]
     actions = actions[: actions.index("\n};")]
@@ -142,6 +146,34 @@ def test_alternatives_carry_words_and_alignments_if_asked(client: TestClient) ->
     assert set(plain) == {"text", "score", "confidence"}
     full = client.post("/alternatives", json={**fields, "words": True, "alignments": True}).json()
     assert set(full["alternatives"][0]) == {*plain, "words", "alignments"}
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("page") / "en-xx"
+    save_untrained(folder, digit_lines(50), beam=1, length_penalty=1.0)
+    with TestClient(application(State(ServeOptions(log_format="none"), [folder]))) as found:
+        yield found
+
+
+def test_alternatives_keep_glossary_terms(real: TestClient) -> None:
+    fields = {"q": "one two", "source": "en", "target": "xx", "count": 6, "glossary": {"two": "zwei"}}
+    found = real.post("/alternatives", json=fields).json()["alternatives"]
+    assert len({each["text"] for each in found}) == len(found) > 1
+    assert all("zwei" in each["text"] for each in found)
+    scores = [each["score"] for each in found]
+    assert scores == sorted(scores, reverse=True)
+    assert not any(
+        "zwei" in each["text"]
+        for each in real.post("/alternatives", json={**fields, "glossary": {}}).json()["alternatives"]
+    )
+
+
+def test_a_model_gives_the_segments_of_long_texts() -> None:
+    """Python has them too."""
+    parts = [Translation(text="eins", score=-1.0), Translation(text="zwei", score=-2.0)]
+    [found] = together([("one\n", [parts[0]]), (" two", [parts[1]])], 1)
+    assert (found.text, found.segments) == ("eins\n zwei", (("one\n", parts[0]), (" two", parts[1])))
 
 
 def test_a_document_obeys_the_glossary_that_comes_with_it(client: TestClient) -> None:

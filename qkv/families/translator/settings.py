@@ -145,7 +145,7 @@ class PairSettings(RunSettings):
 class DistillationSettings:
     """Word-level distillation, an option of training. A vocabulary is not learned then: it is that of the teachers."""
 
-    teachers: tuple[str, ...] = ()
+    teacher_models: tuple[str, ...] = ()
     """Trained models of one vocabulary. The new model also learns the mean of their probabilities. Several are allowed."""
     distillation_weight: float = 0.5
     """Share of the teachers in the loss; the rest is the reference."""

@@ -16,7 +16,7 @@ from qkv.families.translator.settings import DistillationSettings
 
 def open_teachers(settings: DistillationSettings, languages: Languages) -> tuple[Translator, ...]:
     """The teachers, which share one vocabulary and translate between the languages of the pairs."""
-    folders = settings.teachers
+    folders = settings.teacher_models
     teachers = tuple(load_for(folder, "translate", Translator) for folder in folders)
     for folder, teacher in zip(folders, teachers, strict=True):
         if teacher.tokenizer.text() != teachers[0].tokenizer.text():
@@ -50,5 +50,5 @@ def teacher_hashes(settings: DistillationSettings) -> dict[str, str]:
     """A run resumes only with the same teachers."""
     return {
         f"teacher {number}": file_hash(Path(folder) / MODEL_FILE)
-        for number, folder in enumerate(settings.teachers, start=1)
+        for number, folder in enumerate(settings.teacher_models, start=1)
     }

@@ -26,7 +26,7 @@ def teachers(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 def student(*teachers: str) -> TranslatorSettings:
     settings = tiny_settings()
     model = replace(settings.model, width=12, heads=3, encoder_depth=2, decoder_cell="ssru")
-    distillation = DistillationSettings(teachers=teachers, distillation_temperature=2.0)
+    distillation = DistillationSettings(teacher_models=teachers, distillation_temperature=2.0)
     return replace(settings, vocab_size=500, model=model, distillation=distillation)
 
 
