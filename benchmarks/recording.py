@@ -60,11 +60,15 @@ class WithoutTape(ast.NodeTransformer):
     """The same code with no place for a tape: no parameter, no argument, no question whether there is one."""
 
     def visit_If(self, node: ast.If) -> Any:
-        self.generic_visit(node)
         asked = ast.unparse(node.test)
+        self.generic_visit(node)
         if asked == "tape is not None":
             return node.orelse
         return node.body if asked == "tape is None" else node
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        found = {"tape is None": True, "tape is not None": False}.get(ast.unparse(node))
+        return node if found is None else ast.Constant(found)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         if ast.unparse(node.value).startswith("inside(tape"):

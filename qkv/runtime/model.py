@@ -182,7 +182,7 @@ class Model:
             >>> qkv.load("runs/en-de").report.history
             []
         """
-        _ = self._network  # an error if the model is closed
+        self._check_open()
         return TrainingReport({}, []) if self._opened is None else TrainingReport.read(self._opened.folder)
 
     @property
@@ -233,13 +233,17 @@ class Model:
     ) -> None:
         self.close()
 
+    def _check_open(self) -> None:
+        if "_closed" in vars(self):
+            raise QkvError(f"this {type(self).__name__} is closed. Load the model again.")
+
     if not TYPE_CHECKING:  # a type checker knows all attributes
 
         def __getattr__(self, name: str) -> Any:
             """Explain a missing attribute: the model is closed, or the method belongs to another family."""
             own = type(self).__name__
-            if "_closed" in vars(self) and name in INTERNAL:
-                raise QkvError(f"this {own} is closed. Load the model again.")
+            if name in INTERNAL:
+                self._check_open()
             sentence = f"'{own}' object has no attribute '{name}'"
             if is_method_of_another(name):
                 does = ", ".join(f"{each}()" for each in self._does)

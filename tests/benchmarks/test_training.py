@@ -114,8 +114,13 @@ def test_our_command_has_the_requested_shape(tmp_path: Path) -> None:
     command = systems.ours_command(SMALL, (tmp_path / "a", tmp_path / "b"), tmp_path / "out", "muon")
     options = dict(zip(command[5::2], command[6::2], strict=True))
     assert command[1:5] == ["-m", "qkv", "train", "translator"]
-    for name in ("width", "hidden", "heads", "dropout"):
-        assert options[f"--model.{name}"] == str(asdict(SMALL)[name])
+    for name, flag in (
+        ("width", "--width"),
+        ("hidden", "--ffn-width"),
+        ("heads", "--heads"),
+        ("dropout", "--dropout"),
+    ):
+        assert options[flag] == str(asdict(SMALL)[name])
     assert options["--encoder-depth"] == options["--decoder-depth"] == "1"
     assert options["--optimizer"] == "muon"
     assert json.loads(options["--vocab-size"]) == systems.VOCABULARY

@@ -44,7 +44,11 @@ def with_all_defaults(translator: Translator) -> Translator:
 
 def one_stream() -> Translator:
     whole = random_translator()
-    values = {name: value for name, value in vars(whole.model.config).items() if name != "encoder"}
+    values = {
+        name: value
+        for name, value in vars(whole.model.config).items()
+        if name not in ("encoder", "decoder_cell")
+    }
     config = OneStreamConfig(**{**values, "positions": "rotary", "output_bias": True})
     return Translator(OneStream(config), whole.tokenizer, whole._defaults)
 

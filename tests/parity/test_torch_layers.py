@@ -66,7 +66,7 @@ def copy_feed_forward(ours: Residual, theirs: Any, norm: nn.LayerNorm) -> None:
 
 
 def encoder_pair(norm: Norm, activation: str) -> tuple[Block, nn.TransformerEncoderLayer]:
-    ours = Block(config(norm, activation), cross=False)
+    ours = Block(config(norm, activation), cross=False, cell="attention")
     theirs = nn.TransformerEncoderLayer(**options(norm, activation))
     randomise(theirs)
     copy_attention(ours.attention, theirs.self_attn, theirs.norm1)
@@ -75,7 +75,7 @@ def encoder_pair(norm: Norm, activation: str) -> tuple[Block, nn.TransformerEnco
 
 
 def decoder_pair(norm: Norm, activation: str) -> tuple[Block, nn.TransformerDecoderLayer]:
-    ours = Block(config(norm, activation), cross=True)
+    ours = Block(config(norm, activation), cross=True, cell="attention")
     theirs = nn.TransformerDecoderLayer(**options(norm, activation))
     randomise(theirs)
     assert ours.cross_attention is not None

@@ -56,7 +56,7 @@ class Pipeline:
     tokenizer: Vocabulary
     defaults: TranslatorDefaults
     open_drafter: OpenDrafter = field(default=no_drafter, kw_only=True)
-    shortlist: Shortlist | None = field(default=None, kw_only=True)
+    stored_shortlist: Shortlist | None = field(default=None, kw_only=True)
 
     def hypotheses(
         self, texts: Sequence[str], decoding: TranslationOptions = DEFAULTS, done: Done = silent
@@ -143,7 +143,7 @@ class Pipeline:
             self.tokenizer,
             self.defaults,
             open_drafter=self.open_drafter,
-            shortlist=self.shortlist,
+            stored_shortlist=self.stored_shortlist,
         )
 
     @property

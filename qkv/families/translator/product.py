@@ -64,7 +64,7 @@ class Translator(Model):
         defaults: TranslatorDefaults,
         others: Sequence["Translator"] = (),
         network: Network[TranslationConfig, Any] | None = None,
-        shortlist: Shortlist | None = None,
+        stored_shortlist: Shortlist | None = None,
     ):
         """Models are opened with `qkv.load`; this is for code that builds them.
 
@@ -74,12 +74,12 @@ class Translator(Model):
             defaults: Languages, beam size and whatever else the model was saved with.
             others: More models of the same vocabulary, for an ensemble.
             network: Config and weights of the model; not needed if the runner is a torch model.
-            shortlist: The target tokens that a translation may use; used if its loss is known.
+            stored_shortlist: The target tokens that a translation may use; used if its loss is known.
         """
         if defaults.aligner is not None:
             defaults.aligner.check(runner.config)
         self._runner, self.tokenizer, self._defaults = runner, tokenizer, defaults
-        self._others, self._shortlist = tuple(others), shortlist
+        self._others, self._shortlist = tuple(others), stored_shortlist
         self._drafters: dict[str, Engine | None] = {}  # by folder
         self._network = Network.of(runner) if network is None else network
 
@@ -91,7 +91,7 @@ class Translator(Model):
             self.tokenizer,
             self._defaults,
             open_drafter=self._open_drafter,
-            shortlist=self._shortlist,
+            stored_shortlist=self._shortlist,
         )
 
     def _summary(self) -> str:
@@ -113,7 +113,7 @@ class Translator(Model):
         network = network_of(bundle, architecture, build_translator)
         shortlist = Shortlist.load(where, architecture.vocab_size)
         runner = open_translator(network, running, warn)
-        return cls(runner, tokenizer, defaults, network=network, shortlist=shortlist)
+        return cls(runner, tokenizer, defaults, network=network, stored_shortlist=shortlist)
 
     def info(self) -> dict[str, str]:
         config, defaults = self._network.config, self._defaults

@@ -45,7 +45,7 @@ class TextSearch:
     scored: bool = True  # False skips all scores, and greedy search then needs no log-probabilities
     scores_words: bool = True  # False skips the scores of words, the slowest part
     open_drafter: OpenDrafter = field(default=no_drafter, kw_only=True)
-    shortlist: Shortlist | None = field(default=None, kw_only=True)
+    stored_shortlist: Shortlist | None = field(default=None, kw_only=True)
 
     @property
     def tables(self) -> VocabularyTables:
@@ -65,7 +65,7 @@ class TextSearch:
         )  # slow, and rarely needed, like the next one
         characters = partial(self.tables.whole_characters, self.tokenizer)
         drafter = None if options.draft is None else self.open_drafter(options.draft)
-        return Searcher(self.runners, boundary, automata, characters, drafter, self.shortlist)
+        return Searcher(self.runners, boundary, automata, characters, drafter, self.stored_shortlist)
 
     def search(self, options: TranslationOptions) -> Search:
         defaults = self.defaults

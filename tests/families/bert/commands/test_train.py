@@ -121,7 +121,7 @@ def test_a_bert_learns_numbers_for_pairs(
 @pytest.mark.parametrize(
     ("content", "options", "says"),
     [
-        ("One sentence alone.\n", "", "next sentences cannot be learned"),
+        ("One sentence alone.\n", "", "too few to hold some out"),
         ("One sentence alone.\n", "--no-next-sentence", "too few to hold some out"),
         ("", "", "is empty"),
         ("A b. C d.\n", "--mask-share 0", "--mask-share must be above 0"),
