@@ -139,8 +139,8 @@ def test_word_level_distillation_takes_the_vocabulary_of_the_teachers(
     assert code_of("distill", "--output", "student", *without, "one", "two", *own) == 0
     tokenizers = [Path(name, "tokenizer.json").read_bytes() for name in ("student", "one")]
     assert tokenizers[0] == tokenizers[1]
-    stored = json.loads(Path("student/training/run.json").read_text())["settings"]["distillation"]["teacher_models"]
-    assert [Path(each).name for each in stored] == ["one", "two"]
+    settings = json.loads(Path("student/training/run.json").read_text())["settings"]
+    assert [Path(each).name for each in settings["distillation"]["teacher_models"]] == ["one", "two"]
     assert (
         code_of("distill", "--output", "student", *without, "one", "two", *own) == 0
     )  # resumes, and is complete
