@@ -110,6 +110,7 @@ KILLS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_distillation_that_is_killed_in_every_stage_ends_the_same(
     workplace: Path, undisturbed: dict[str, bytes]
 ) -> None:
