@@ -43,7 +43,9 @@ def test_the_explorer_works_inside_a_frame(notebook: Open, browser: Any, tmp_pat
     page = notebook(shown)
     browser.switch_to.frame(0)
     page.ready()
-    assert page.output() == explorer.trace(TraceQuery(text=SENTENCE))[0].output.strip()
+    translation = explorer.trace(TraceQuery(text=SENTENCE))[0].translation
+    assert translation is not None
+    assert page.output() == translation.strip()
     first = page.title()
     page.click("#stations button", 7)
     assert page.title() != first
