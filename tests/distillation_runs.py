@@ -14,6 +14,7 @@ TINY = {
 STUDENT = [
     "--vocab-size", "270", "--width", "16", "--heads", "2", "--ffn-width", "32", "--encoder-depth", "1", "--decoder-depth", "1",
     "--dropout", "0", "--batch-tokens", "256", "--validate-every", "4", "--processes", "1", "--steps", "8", "--beam-size", "1",
+    "--precision", "float32",  # auto depends on a trial of speed
 ]  # fmt: skip
 
 

@@ -156,9 +156,12 @@ def test_data_and_models_of_a_program_become_a_student() -> None:
     teacher = qkv.load("one")
     teacher._opened = None  # in memory only
     options = dict(zip(STUDENT[::2], STUDENT[1::2], strict=True))
-    numbers = {name[2:].replace("-", "_"): int(value) for name, value in options.items()}
+    numbers = {
+        name[2:].replace("-", "_"): int(value) for name, value in options.items() if name != "--precision"
+    }
+    others = {"dropout": 0.0, "precision": "float32"}
     student = qkv.distill(
-        teacher, text, pairs=pairs, output="python", progress=False, **{**numbers, "dropout": 0.0}
+        teacher, text, pairs=pairs, output="python", progress=False, **{**numbers, **others}
     )
     assert student.report["distillation"]["data"]["text"]["kept"] == 49
     assert student.report["distillation"]["teachers"][0]["name"] == "teacher-1"
