@@ -1,5 +1,7 @@
 """Without a terminal, progress is printed as lines."""
 
+import logging
+
 import pytest
 
 from qkv.progress import delayed, terminal
@@ -13,6 +15,13 @@ class Clock:
 
     def __call__(self) -> float:
         return self.seconds
+
+
+@pytest.fixture(autouse=True)
+def not_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether notices are shown belongs to the process, and another test may have run a quiet command in it."""
+    monkeypatch.setattr(terminal.err, "silenced", False)
+    monkeypatch.setattr(logging.getLogger("qkv"), "level", logging.NOTSET)
 
 
 @pytest.fixture
