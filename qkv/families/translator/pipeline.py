@@ -22,12 +22,14 @@ from qkv.families.translator.segments import (
     is_for_translation,
     resolve_language,
     segments_of,
+    sentences_if_lost,
     split_request,
 )
 from qkv.families.translator.shortlist import Shortlist
 from qkv.families.translator.text_search import HALF, OpenDrafter, TextSearch, no_drafter
 from qkv.families.translator.translations import Links, Translation, distinct, surrounded, together
 from qkv.runtime.running import silent
+from qkv.text.sentences import count_boundaries
 from qkv.text.vocabulary import Vocabulary
 from qkv.text.words import WORDS_AND_MARKS
 
@@ -126,7 +128,33 @@ class Pipeline:
         done: Done,
         search: TextSearch,
     ) -> list[list[Translation]]:
-        """The translations of each segment. Each segment has its own options; `decoding` holds the shared ones."""
+        """The translations of each segment. Each segment has its own options; `decoding` holds the shared ones.
+
+        A model that was trained on single sentences can leave out all but the first. If a translation has fewer sentences
+        than its segment, the sentences are translated one by one.
+        """
+        found = self.translate_at_once(segments, decoding, done, search)
+        short = {
+            row: sentences
+            for row, (segment, translations) in enumerate(zip(segments, found, strict=True))
+            if (sentences := sentences_if_lost(*segment, translations[0].text))
+        }
+        wanted = [(each.text.strip(), each.options) for row in short.values() for each in row]
+        again = iter(self.translate_at_once(wanted, decoding, silent, search))
+        for row, sentences in short.items():
+            options = segments[row][1]
+            better = together([(each.text, next(again)) for each in sentences], options.num_hypotheses)
+            if has_more_sentences(better[0].text, found[row][0].text, options):
+                found[row] = better
+        return found
+
+    def translate_at_once(
+        self,
+        segments: Sequence[tuple[str, TranslationOptions]],
+        decoding: TranslationOptions,
+        done: Done,
+        search: TextSearch,
+    ) -> list[list[Translation]]:
         if not segments:
             return []
         if (
@@ -259,6 +287,13 @@ class Pipeline:
             target=show([*output, config.end]),  # row t is the attention that led to token t
             weights=np.array(weights),
         )
+
+
+def has_more_sentences(text: str, other: str, options: TranslationOptions) -> bool:
+    """Whether a joined text has more sentences than another, and no phrase to avoid arose where they were joined."""
+    return count_boundaries(text) > count_boundaries(other) and not any(
+        each in text for each in options.avoid
+    )
 
 
 def translate_parts(

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from qkv.errors import InputError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Translation
-from qkv.text.protect import Kind, occurrences, protected_spans, remove_spans, split_lines, split_long_text
+from qkv.text.protect import (
+    Kind,
+    is_hidden_from_model,
+    occurrences,
+    protected_spans,
+    remove_spans,
+    split_lines,
+    split_long_text,
+)
+from qkv.text.sentences import count_boundaries, split_sentences
 from qkv.text.vocabulary import Vocabulary
 
 
@@ -46,6 +55,26 @@ def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary,
             copied=place not in translated,
         )
         for place, part in enumerate(parts)
+    ]
+
+
+def sentences_if_lost(text: str, options: TranslationOptions, translation: str) -> list[Segment]:
+    """The sentences of a segment whose translation has fewer of them; otherwise none.
+
+    Text with tags is not split, because a pair of tags can contain several sentences. Samples are left as they are drawn.
+    """
+    if options.sample or not count_boundaries(text):
+        return []
+    spans = protected_spans(text, options.protect)
+    if any(map(is_hidden_from_model, spans)):
+        return []
+    sentences = split_sentences(text, [(span.start, span.end) for span in spans])
+    if len(sentences) - 1 <= count_boundaries(translation):
+        return []
+    last = len(sentences) - 1
+    return [
+        Segment(each, options_of_segment(options, is_first=place == 0, is_last=place == last))
+        for place, each in enumerate(sentences)
     ]
 
 
