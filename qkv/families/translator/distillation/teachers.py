@@ -95,7 +95,8 @@ class Teachers:
         found: list[list[Translation]] = [[] for _ in texts]
         for number, each in enumerate(self.ensembles):
             several, report = replace(options, num_hypotheses=count), done if number == 0 else nothing
-            for row, proposed in enumerate(each._pipeline.hypotheses(texts, several, report)):
+            search = replace(each._pipeline.texts, scores_words=False)  # nothing reads the scores of words
+            for row, proposed in enumerate(each._pipeline.best_of(texts, several, report, search)):
                 found[row] += proposed
         return found
 
