@@ -244,7 +244,9 @@ class Engine:
             automata=None if plain.automata is None else plain.automata.ctypes.data,
             states=0 if plain.automata is None else plain.automata.shape[1],
             own=None if own is None else address(own),
-            starts=None if plain.starts is None else ctypes.cast(plain.starts, ctypes.c_void_p),
+            starts=None
+            if plain.starts is None
+            else ctypes.cast(ctypes.c_char_p(plain.starts), ctypes.c_void_p),
         )
         results = map(address, (ids, gains, counts, scores, finished))
         session.library.qkv_search(session.handle, ctypes.byref(wish), longest, *results)
