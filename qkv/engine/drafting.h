@@ -14,7 +14,7 @@ constexpr float UNSURE = -0.9f;        // a draft ends after an id whose log-pro
 
 class Drafting {
   public:
-    Drafting(Session& session, Session& drafter, const Wish& wish) : session(session), drafter(drafter), wish(wish) {
+    Drafting(Session& session, Session& drafter, const Wish& wish) : session(session), drafter(drafter), wish(wish), guide(wish, 1, session.model.vocab) {
         session.found.assign(1, std::vector<Hypothesis>(1));
     }
 
@@ -87,7 +87,7 @@ class Drafting {
         rules.clear();
         std::vector<int32_t> said = ids();
         for (size_t row = 0; has_rules() && row <= drafted.size(); row++) {
-            rules.push_back(rules_after(said, wish, session.model.vocab));
+            rules.push_back(guide.after(said, 0));
             if (row < drafted.size()) said.push_back(drafted[row]);
         }
     }
@@ -117,12 +117,13 @@ class Drafting {
     }
 
     const std::vector<int32_t>& ids() const { return session.found[0][0].ids; }
-    bool has_rules() const { return wish.no_repeat || wish.automaton; }
+    bool has_rules() const { return guide.has_rules(); }
     int forbidden_at(int position) const { return position <= wish.least ? wish.end : -1; }
     static int tiles_of(const Session& each) { return (each.model.output.outputs + TILE - 1) / TILE; }
 
     Session &session, &drafter;
     const Wish& wish;
+    Guide guide;                       // a search with rules of its sentence does not draft
     std::unique_ptr<Step> guess, truth;
     std::vector<Rules> rules;          // of every row that is read
     std::vector<int32_t> drafted;

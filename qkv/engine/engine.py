@@ -52,18 +52,34 @@ class PlainSearch:
     """The automaton of whole characters (qkv.text.whole_characters), or None."""
     look: CrossHeads | None = None
     """Heads whose mean attention is recorded at every step, for alignments."""
+    automata: Any = None
+    """The automata of banned phrases, int16 (P, states, V) as in qkv.decoding.rules, or None."""
+    starts: bytes | None = None
+    """For every id 0 if it continues a word, otherwise 1. A search with required phrases needs it, and no other has it."""
     shortlist: Dictionary | None = None
-    """Only tokens on the list of a source; not with repeated n-grams or characters."""
+    """Only tokens on the list of a source; not with any rule about ids."""
     scored: bool = True
     """False if nobody reads scores: greedy search then leaves them 0, and takes less time."""
 
 
 @dataclass(frozen=True)
 class PlainRequest:
-    """A source with its end token, and the maximum length of its translation."""
+    """A source with its end token, the maximum length of its translation, and the rules of this one alone."""
 
     source: Sequence[int]
     limit: int
+    prefix: Sequence[int] = ()
+    """The first ids."""
+    avoid: Sequence[int] = ()
+    """The numbers of automata: their phrases do not occur."""
+    contain: Sequence[Sequence[int]] = ()
+    """Phrases that occur."""
+    once: int = 0
+    """The first `once` of them occur only once."""
+
+    @property
+    def has_rules(self) -> bool:
+        return bool(self.prefix or self.avoid or self.contain)
 
 
 class Engine:
@@ -150,54 +166,65 @@ class Engine:
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch
     ) -> list[list[Hypothesis]]:
         """The best hypotheses of each source (including its end token), best first. Equal to decoding with `begin`."""
-        return self.searched(sources, limits, plain, self.threads)
-
-    def search_plain(
-        self, batches: Sequence[Sequence[PlainRequest]], plain: PlainSearch
-    ) -> Iterator[list[list[Hypothesis]]]:
-        """The same for batches of requests, one after another."""
-        parts = [([each.source for each in batch], [each.limit for each in batch]) for batch in batches]
-        return self.search_batches(parts, plain)
+        return self.searched(requests_of(sources, limits), plain, self.threads)
 
     def search_batches(
         self, batches: Sequence[Batch], plain: PlainSearch
     ) -> Iterator[list[list[Hypothesis]]]:
         """The same for several batches, each on its own thread."""
+        return self.search_plain([requests_of(*batch) for batch in batches], plain)
+
+    def search_plain(
+        self, batches: Sequence[Sequence[PlainRequest]], plain: PlainSearch
+    ) -> Iterator[list[list[Hypothesis]]]:
+        """The same for batches of requests, which may have their own rules."""
         workers = min(self.threads, len(batches))
         if workers <= 1:
-            yield from (self.search(*batch, plain) for batch in batches)
+            yield from (self.searched(batch, plain, self.threads) for batch in batches)
             return
 
-        def alone(batch: Batch) -> list[list[Hypothesis]]:
-            sources, limits = batch
-            return self.searched(sources, limits, plain, 1)
+        def alone(batch: Sequence[PlainRequest]) -> list[list[Hypothesis]]:
+            return self.searched(batch, plain, 1)
 
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(workers) as pool:  # the compiled code releases the GIL
             yield from pool.map(alone, batches)
 
+    @property
+    def can_force(self) -> bool:
+        """Whether it searches with prefixes and required phrases.
+
+        The sum of an ensemble's probabilities may be rounded to 0, and the general search scores such ids more exactly.
+        """
+        return not self.others
+
     def searched(
-        self, sources: Sequence[Sequence[int]], limits: Sequence[int], plain: PlainSearch, threads: int
+        self, requests: Sequence[PlainRequest], plain: PlainSearch, threads: int
     ) -> list[list[Hypothesis]]:
+        sources, limits = [each.source for each in requests], [each.limit for each in requests]
         longest, count, config = max(limits), len(sources) * plain.best, self.config
         check_position(longest, min(each.config.max_length for each in (self, *self.others)))
         if min(limits) < 1:
             raise ValueError("every row must be allowed at least one id")
+        has_own = any(each.has_rules for each in requests)
+        if has_own:
+            self.check_rules(requests, plain)
         shortlist = None
         if plain.shortlist is not None:
-            if plain.no_repeat_ngram_size or plain.characters is not None:
+            if plain.no_repeat_ngram_size or plain.characters is not None or has_own:
                 raise ValueError("a search with rules cannot use a shortlist")
             shortlist = self.compiled_shortlist(plain.shortlist)  # lives as long as this call
         session = self.session(sources, threads, plain.look, Session)
         for other in self.others:
             session.join(other.session(sources, threads, None, Session))
-        if self.drafter is not None and self.can_draft(len(sources), longest, plain):
+        if self.drafter is not None and not has_own and self.can_draft(len(sources), longest, plain):
             session.draft_with(self.drafter.session(sources, threads, None, Session))
         if plain.look is not None:
             session.watch(plain.look.heads)
         room = longest + 1
         limit, penalty = array("i", limits), array("d", [1.0, *map(plain.penalty, range(1, room))])
+        own = own_rules(requests) if has_own else None
         ids, gains = zeros("i", count * room), zeros("f", count * room)
         counts, scores, finished = zeros("i", count * 2), zeros("d", count), zeros("i", count)
         wish = WishStruct(
@@ -214,6 +241,12 @@ class Engine:
             automaton=None if plain.characters is None else plain.characters.ctypes.data,
             shortlist=None if shortlist is None else shortlist.handle,
             scored=plain.scored,
+            automata=None if plain.automata is None else plain.automata.ctypes.data,
+            states=0 if plain.automata is None else plain.automata.shape[1],
+            own=None if own is None else address(own),
+            starts=None
+            if plain.starts is None
+            else ctypes.cast(ctypes.c_char_p(plain.starts), ctypes.c_void_p),
         )
         results = map(address, (ids, gains, counts, scores, finished))
         session.library.qkv_search(session.handle, ctypes.byref(wish), longest, *results)
@@ -230,6 +263,27 @@ class Engine:
                 found[place[0]].append(hypothesis)
         return found
 
+    def check_rules(self, requests: Sequence[PlainRequest], plain: PlainSearch) -> None:
+        """The compiled code reads tables at these places without a check."""
+        vocab, automata = self.config.vocab_size, plain.automata
+        if automata is not None and (
+            automata.dtype != "int16" or not automata.flags.c_contiguous or automata.shape[2] != vocab
+        ):
+            raise ValueError("the automata are not a contiguous table of int16 for this vocabulary")
+        for each in requests:
+            if not self.can_force and (each.prefix or each.contain):
+                raise ValueError("an ensemble cannot search with prefixes or required phrases")
+            if not all(0 <= token < vocab for ids in (each.prefix, *each.contain) for token in ids):
+                raise IndexError("an id is not in the vocabulary")
+            if not all(0 <= phrase < (0 if automata is None else len(automata)) for phrase in each.avoid):
+                raise IndexError("a banned phrase has no automaton")
+            if not all(each.contain):
+                raise ValueError("a phrase must have at least one id")
+            if each.contain and sum(map(len, each.contain)) + 1 > each.limit:
+                raise ValueError("the phrases of a sentence do not fit into its length limit")
+            if each.contain and (plain.starts is None or len(plain.starts) != vocab):
+                raise ValueError("required phrases need to know which ids continue a word")
+
     def batches(self, lengths: Sequence[int], width: int, most: int = TOGETHER) -> list[list[int]]:
         """Group sources of similar length into batches for this beam width.
 
@@ -239,6 +293,22 @@ class Engine:
         order = sorted(range(len(lengths)), key=lambda row: lengths[row])
         rounds = equal_parts(order, lengths, threads * max(1, min(most, TOGETHER) // width))
         return [each[hand::threads] for each in rounds for hand in range(threads) if each[hand:]]
+
+
+def requests_of(sources: Sequence[Sequence[int]], limits: Sequence[int]) -> list[PlainRequest]:
+    return [PlainRequest(*each) for each in zip(sources, limits, strict=True)]
+
+
+def own_rules(requests: Sequence[PlainRequest]) -> "array[int]":
+    """The rules of each request as `OwnRules` in rules.h reads them: every list after its length."""
+    rules = array("i")
+    for each in requests:
+        for ids in (each.prefix, each.avoid):
+            rules.extend((len(ids), *ids))
+        rules.extend((each.once, len(each.contain)))
+        for phrase in each.contain:
+            rules.extend((len(phrase), *phrase))
+    return rules
 
 
 def drafting_pays(engine: Engine, drafter: Engine) -> bool:

@@ -123,7 +123,8 @@ Status search(void* given, const void* asked, int32_t longest, int32_t* ids, flo
     Session& session = *static_cast<Session*>(given);
     const Wish& wish = *static_cast<const Wish*>(asked);
     return guarded(session, [&] {
-        const bool is_greedy = wish.width == 1 && wish.best == 1;
+        // Required phrases need levels of beams, also with a single one.
+        const bool is_greedy = wish.width == 1 && wish.best == 1 && !wish.starts;
         if (is_greedy && session.drafter && session.rows == 1) Drafting(session, *session.drafter, wish).run();
         else if (is_greedy) greedy(session, wish);
         else beam(session, wish);

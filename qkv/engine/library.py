@@ -110,6 +110,10 @@ class WishStruct(ctypes.Structure):
         ("automaton", Pointer),
         ("shortlist", Pointer),
         ("scored", Integer),
+        ("automata", Pointer),
+        ("states", Integer),
+        ("own", Pointer),
+        ("starts", Pointer),
     )
 
 

@@ -6,51 +6,11 @@
 #include <cmath>
 
 #include "ensemble.h"
+#include "rules.h"
 #include "shortlist.h"
 #include "watching.h"
 
 namespace {
-
-struct Wish {
-    const int32_t* limits;       // the most ids of every sentence
-    const double* penalty;       // of every length
-    int32_t start, end, least;   // nothing ends before it has so many ids
-    int32_t never;               // what is never said, or -1
-    int32_t width, best;
-    int32_t patience;            // stop when so many have ended; 0: when nothing better can come
-    int32_t no_repeat;           // no sequence of so many ids comes twice; 0: all may
-    const int16_t* automaton;    // (states, vocab) the state after an id, or -1 where it must not come; or null
-    const Shortlist* shortlist;  // without rules; or null
-    int32_t scored;              // whether anybody reads log-probabilities; a beam needs them
-};
-
-// The ids that a row must not say next because of what it has said.
-struct Rules {
-    const int16_t* states = nullptr;  // (vocab) of the automaton in its state
-    std::vector<int32_t> repeats;     // ids that would repeat a sequence
-
-    void apply(int tile, float* logits, int real) const {
-        if (states)
-            for (int i = 0; i < real; i++)
-                if (states[tile * TILE + i] < 0) logits[i] = NEVER;
-        for (const int32_t id : repeats)
-            if (id / TILE == tile) logits[id % TILE] = NEVER;
-    }
-};
-
-Rules rules_after(const std::vector<int32_t>& ids, const Wish& wish, int vocab) {
-    Rules rules;
-    if (wish.automaton) {
-        int state = 0;
-        for (const int32_t id : ids) state = std::max(0, int(wish.automaton[size_t(state) * vocab + id]));
-        rules.states = wish.automaton + size_t(state) * vocab;
-    }
-    const int before = wish.no_repeat - 1, said = int(ids.size());  // ids that come before the last of a sequence
-    if (before >= 0)
-        for (int at = 0; at + before < said; at++)
-            if (std::equal(ids.end() - before, ids.end(), ids.begin() + at)) rules.repeats.push_back(ids[at + before]);
-    return rules;
-}
 
 // What a step found for every row: the best ids, and what to take off a logit to have its log-probability.
 class Step {
@@ -64,11 +24,11 @@ class Step {
     }
 
     // What is never said has no share of the probability; what is forbidden now keeps its own.
-    void see(int thread, int row, int tile, float* logits, int real, int never, int forbidden, const Rules* rules) {
+    void see(int thread, int row, int tile, float* logits, int real, int never, int forbidden, Rules* rules) {
         if (never >= 0 && tile == never / TILE) logits[never % TILE] = NEVER;
         const auto forbid = [&] {
-            if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
-            if (rules) rules->apply(tile, logits, real);
+            if (rules) rules->apply(tile, logits, real, forbidden);
+            else if (forbidden >= 0 && tile == forbidden / TILE) logits[forbidden % TILE] = NEVER;
         };
         look(thread, row, tile, logits, real, forbid, [&](int i) { return tile * TILE + i; });
     }
@@ -141,13 +101,13 @@ float gain_of(const AnyStep& step, int row, Candidate best, const Wish& wish) {
 
 // The same with the other models of an ensemble.
 template <class Decide, class IdsOf>
-void search_together(Session& session, const Wish& wish, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
+void search_together(Session& session, const Wish& wish, Guide& guide, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
     std::vector<Session*> sessions = {&session};
     sessions.insert(sessions.end(), session.others.begin(), session.others.end());
     const int tiles = (session.model.output.outputs + TILE - 1) / TILE;
     session.newest.assign(session.rows, wish.start);
     for (Session* each : sessions) reserve(each->common, each->model.decoder, most_rows);
-    const bool has_rules = wish.no_repeat || wish.automaton;
+    const bool has_rules = guide.has_rules();
     std::unique_ptr<CommonStep> step;
     std::vector<Rules> rules;  // of every row
     bool leave = false;
@@ -163,16 +123,16 @@ void search_together(Session& session, const Wish& wish, int most_rows, int cand
                 for (Session* each : sessions) each->newest = session.newest, each->prepare(1);
                 step->begin(session.rows), rules.clear();
                 for (int row = 0; has_rules && row < session.rows; row++)
-                    rules.push_back(rules_after(ids_of(row), wish, session.model.vocab));
+                    rules.push_back(guide.after(ids_of(row), session.sentence[row]));
             }
             team.meet();
             const int forbidden = session.said() <= wish.least ? wish.end : -1;
             step_together(workers, sessions, *step, wish.never, [&](int row, int tile, float* sums, int real) {
-                if (forbidden >= 0 && tile == forbidden / TILE) sums[forbidden % TILE] = NEVER;
-                if (has_rules) rules[row].apply(tile, sums, real);
+                if (has_rules) rules[row].apply(tile, sums, real, forbidden);
+                else if (forbidden >= 0 && tile == forbidden / TILE) sums[forbidden % TILE] = NEVER;
             });
             team.meet();
-            if (index == 0) record(session), decide(*step), leave = team.size > 1 && is_crowded();
+            if (index == 0) record(session), decide(*step, rules), leave = team.size > 1 && is_crowded();
             team.meet();
             if (leave || !session.rows) return;
         }
@@ -180,10 +140,11 @@ void search_together(Session& session, const Wish& wish, int most_rows, int cand
     while (session.rows) together(session.threads, work);
 }
 
-// Step after step until decide, which is told what a step found, has no rows left. ids_of(row) is what a row has said.
+// Step after step until decide, which is told what a step found and the rules of its rows, if there are any, has no rows left.
+// ids_of(row) is what a row has said.
 template <class Decide, class IdsOf>
-void search(Session& session, const Wish& wish, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
-    if (!session.others.empty()) return search_together(session, wish, most_rows, candidates, ids_of, decide);
+void search(Session& session, const Wish& wish, Guide& guide, int most_rows, int candidates, IdsOf ids_of, Decide decide) {
+    if (!session.others.empty()) return search_together(session, wish, guide, most_rows, candidates, ids_of, decide);
     const Model& model = session.model;
     Lists lists;
     if (wish.shortlist) lists.make(*wish.shortlist, session, wish.width, wish.never);
@@ -191,7 +152,7 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
     session.newest.assign(session.rows, wish.start);
     reserve(session.common, model.decoder, most_rows);
     std::unique_ptr<Step> step;
-    const bool has_rules = wish.no_repeat || wish.automaton;
+    const bool has_rules = guide.has_rules();
     std::vector<Rules> rules;  // of every row
     bool leave = false;  // start anew with fewer threads, for another program wants a core
     const auto work = [&](Team& team, int index) {
@@ -203,7 +164,7 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
                 session.prepare(1), step->begin(session.rows);
                 rules.clear();
                 for (int row = 0; has_rules && row < session.rows; row++)
-                    rules.push_back(rules_after(ids_of(row), wish, model.vocab));
+                    rules.push_back(guide.after(ids_of(row), session.sentence[row]));
             }
             team.meet();
             const int forbidden = session.said() <= wish.least ? wish.end : -1;
@@ -217,7 +178,7 @@ void search(Session& session, const Wish& wish, int most_rows, int candidates, I
                     step->see(index, row, tile, logits, real, wish.never, forbidden, has_rules ? &rules[row] : nullptr);
                 });
             team.meet();
-            if (index == 0) record(session), decide(*step), leave = team.size > 1 && is_crowded();
+            if (index == 0) record(session), decide(*step, rules), leave = team.size > 1 && is_crowded();
             team.meet();
             if (leave || !session.rows) return;
         }
@@ -229,16 +190,18 @@ void greedy(Session& session, const Wish& wish) {
     session.found.assign(session.rows, std::vector<Hypothesis>(1));
     std::vector<double> total(session.rows, 0);
     const auto ids_of = [&](int row) -> const auto& { return session.found[session.sentence[row]][0].ids; };
-    search(session, wish, session.rows, 1, ids_of, [&](auto& step) {
+    Guide guide(wish, session.rows, session.model.vocab);
+    search(session, wish, guide, session.rows, 1, ids_of, [&](auto& step, const std::vector<Rules>& rules) {
         const int length = session.said();
         std::vector<int32_t> going, newest;
         for (int row = 0; row < session.rows; row++) {
             const int s = session.sentence[row];
             Hypothesis& hypothesis = session.found[s][0];
-            const Candidate best = *step.of(row);
+            const Named* forced = rules.empty() || !rules[row].is_forced ? nullptr : &rules[row].named[0];
+            const Candidate best = forced ? Candidate{forced->own, forced->id} : *step.of(row);
             const float gain = gain_of(step, row, best, wish);
             hypothesis.gains.push_back(gain);
-            total[s] += gain;
+            total[s] += forced && wish.scored ? forced->forced_score(gain) : gain;
             hypothesis.score = total[s] / wish.penalty[length];
             hypothesis.finished = best.id == wish.end || best.id < 0;
             if (hypothesis.finished || length >= wish.limits[s]) remember_places(session, row, hypothesis);
@@ -261,6 +224,64 @@ struct Continuation {
     float score, gain;
     int32_t row, id;
 };
+
+// What a row may say next, best first.
+template <class AnyStep>
+void continue_row(AnyStep& step, int row, float score, float total, int candidates, std::vector<Continuation>& all) {
+    const Candidate* list = step.of(row);
+    for (int i = 0; i < candidates && list[i].id >= 0; i++) {
+        const float gain = list[i].logit - total;
+        all.push_back({score + gain, gain, row, list[i].id});
+    }
+}
+
+// The same for a row with forced ids.
+void continue_forced(const Rules& rules, int row, float score, float total, std::vector<Continuation>& all) {
+    std::vector<Continuation> forced;
+    for (const Named& each : rules.named) {
+        const auto is_same = [&](const Continuation& one) { return one.id == each.id; };
+        if (!each.is_forced || std::any_of(forced.begin(), forced.end(), is_same)) continue;
+        const float gain = each.own - total;
+        forced.push_back({score + each.forced_score(gain), gain, row, each.id});
+    }
+    std::sort(forced.begin(), forced.end(), [](auto& a, auto& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; });
+    all.insert(all.end(), forced.begin(), forced.end());
+}
+
+// What is considered for required phrases in any case: what they need next, and what each row would rather say. `all` has the
+// continuations of this row from `first` on.
+void consider_phrases(const Rules& rules, int row, float score, float total, const std::vector<Continuation>& all, size_t first,
+                      std::vector<Continuation>& needed) {
+    if (first == all.size()) return;  // nothing may come
+    needed.insert(needed.end(), all.begin() + first, rules.is_forced ? all.end() : all.begin() + first + 1);
+    for (const Named& each : rules.named) {
+        const float gain = each.own - total;
+        if (each.ruled > NEVER) needed.push_back({score + gain, gain, row, each.id});
+    }
+}
+
+// Each continuation once, best first; of equal ones that of the first row and id first.
+void sort_once(std::vector<Continuation>& all) {
+    const auto key = [](const Continuation& one) { return std::make_pair(one.row, one.id); };
+    std::sort(all.begin(), all.end(), [&](auto& a, auto& b) { return key(a) < key(b); });
+    all.erase(std::unique(all.begin(), all.end(), [&](auto& a, auto& b) { return key(a) == key(b); }), all.end());
+    std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.score > b.score; });
+}
+
+// The best of every level, then the second of every level, and so on: a beam has hypotheses with any number of phrase tokens.
+void interleave_levels(const std::vector<Ids>& phrases, const std::vector<Path>& paths, std::vector<Continuation>& all) {
+    std::vector<std::pair<int, Continuation>> ranked;
+    std::vector<int> seen;  // of every level
+    for (const Continuation& one : all) {
+        Ids ids = paths[one.row].ids;
+        ids.push_back(one.id);
+        const size_t level = level_of(phrases, ids);
+        if (level >= seen.size()) seen.resize(level + 1);
+        ranked.push_back({seen[level]++, one});
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [](auto& a, auto& b) { return a.first < b.first; });
+    std::transform(ranked.begin(), ranked.end(), all.begin(), [](auto& one) { return one.second; });
+}
 
 void beam(Session& session, const Wish& wish) {
     const int width = wish.width, sentences = session.rows;
@@ -287,24 +308,30 @@ void beam(Session& session, const Wish& wish) {
         if (int(list.size()) > wish.best) list.pop_back();
     };
     const auto ids_of = [&](int row) -> const auto& { return paths[row].ids; };
-    search(session, wish, sentences * width, candidates, ids_of, [&](auto& step) {
+    Guide guide(wish, sentences, session.model.vocab);
+    search(session, wish, guide, sentences * width, candidates, ids_of, [&](auto& step, const std::vector<Rules>& rules) {
         const int length = session.said();
         std::vector<int32_t> going, newest;
         std::vector<Path> grown;
-        std::vector<Continuation> all;
+        std::vector<Continuation> all, needed;
         for (int row = 0; row < session.rows;) {
             const int s = session.sentence[row];
-            all.clear();
+            const std::vector<Ids>& phrases = guide.phrases_of(s);
+            all.clear(), needed.clear();
             for (; row < session.rows && session.sentence[row] == s; row++) {
-                const Candidate* list = step.of(row);
-                const float total = step.total(row);
-                for (int i = 0; i < candidates && list[i].id >= 0; i++) {
-                    const float gain = list[i].logit - total;
-                    all.push_back({paths[row].score + gain, gain, row, list[i].id});
-                }
+                const float score = paths[row].score, total = step.total(row);
+                const size_t first = all.size();
+                if (!rules.empty() && rules[row].is_forced) continue_forced(rules[row], row, score, total, all);
+                else continue_row(step, row, score, total, candidates, all);
+                if (!phrases.empty()) consider_phrases(rules[row], row, score, total, all, first, needed);
             }
-            const int count = std::min(2 * width, int(all.size()));
             std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.score > b.score; });
+            all.resize(std::min(2 * size_t(width), all.size()));
+            if (!phrases.empty()) {
+                all.insert(all.end(), needed.begin(), needed.end());
+                sort_once(all), interleave_levels(phrases, paths, all);
+            }
+            const int count = int(all.size());
             const bool last = length >= wish.limits[s];
             std::vector<const Continuation*> live;
             for (int place = 0; place < count; place++) {
@@ -315,7 +342,8 @@ void beam(Session& session, const Wish& wish) {
                 if (!ends && int(live.size()) < width && one.score > NEVER) live.push_back(&one);
             }
             if (live.empty() || (wish.patience && ended[s] >= wish.patience)) continue;
-            if (!enters(s, double(live[0]->score) / wish.penalty[wish.limits[s]])) continue;
+            const auto top = *std::max_element(live.begin(), live.end(), [](auto* a, auto* b) { return a->score < b->score; });
+            if (!enters(s, double(top->score) / wish.penalty[wish.limits[s]])) continue;
             for (const Continuation* one : live) {
                 Path path = paths[one->row];
                 path.ids.push_back(one->id), path.gains.push_back(one->gain), path.score = one->score;

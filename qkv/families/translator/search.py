@@ -66,9 +66,13 @@ BY_THE_CALLER = frozenset({"target_language", "glossary", "protect", "alignments
 ONLY_BY_DEFAULT = frozenset(
     {"coverage_penalty", "repetition_penalty", "sample", "temperature", "top_k", "top_p", "min_p"}
 )
-# Fields of a request: `once` has no effect without phrases, `seed` none without sampling.
-OBEYED_OF_A_REQUEST = frozenset({"source", "limit", "once", "seed", "no_repeat_ngram_size", "whole"})
-RULES_OF_A_REQUEST = frozenset({"prefix", "contain", "avoid", "beams"})
+# Fields of a request: `seed` has no effect without sampling. Any other field goes to the general search, whatever its value.
+OBEYED_OF_A_REQUEST = frozenset(
+    {
+        *("source", "limit", "seed", "no_repeat_ngram_size", "whole"),
+        *("prefix", "avoid", "beams", "contain", "once"),
+    }
+)
 
 
 def plain_search(search: Search, never: int | None) -> PlainSearch | None:
@@ -78,7 +82,7 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
         return None
     if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align", "scored"})):
         return None
-    beam = beam_of(replace(search, beam=max(search.beam, search.best)))
+    beam = beam_of(replace(search, beam=max(search.beam, search.best)))  # see also `kind_of`
     return PlainSearch(
         width=beam.width,
         penalty=beam.penalty,
@@ -92,9 +96,10 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
 
 def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None:
     """The same for the engine's own search; None if the request has a rule that it does not know."""
-    if not asks_only_for(request, OBEYED_OF_A_REQUEST, RULES_OF_A_REQUEST):
+    if not asks_only_for(request, OBEYED_OF_A_REQUEST):
         return None
-    return PlainRequest([*request.source, end], limit)
+    rules = request.prefix, request.avoid, request.contain
+    return PlainRequest([*request.source, end], limit, *rules, once=request.once)
 
 
 def uses_shortlist(request: Request, options: TranslationOptions) -> bool:
@@ -130,6 +135,22 @@ class Plain:
 
     search: PlainSearch | None
     requests: dict[int, PlainRequest]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the requests of one compiled search have in common."""
+
+    no_repeat_ngram_size: int
+    whole: bool
+    listed: bool
+    constrained: bool
+    width: int
+
+
+def kind_of(request: Request, search: Search) -> Kind:
+    listed, width = uses_shortlist(request, search.options), width_for(request, search)
+    return Kind(request.no_repeat_ngram_size, request.whole, listed, bool(request.contain), width)
 
 
 class Searcher:
@@ -198,31 +219,40 @@ class Searcher:
             yield rows, self.general.decode([requests[row] for row in rows], replace(search, beam=width))
         if self.engine is None or plain.search is None:
             return
-        alike: dict[tuple[int, bool, bool], list[int]] = {}
+        alike: dict[Kind, list[int]] = {}
         for row in plain.requests:
-            request = requests[row]
-            listed = uses_shortlist(request, search.options)
-            alike.setdefault((request.no_repeat_ngram_size, request.whole, listed), []).append(row)
-        for (no_repeat, whole, listed), members in alike.items():
-            rules = replace(
-                plain.search,
-                no_repeat_ngram_size=no_repeat,
-                characters=self.characters() if whole else None,
-                shortlist=self.shortlist if listed else None,
-            )
+            alike.setdefault(kind_of(requests[row], search), []).append(row)
+        for kind, members in alike.items():
+            rules = self.rules_of(kind, plain.search, search)
             batches = [rows for rows, _ in self.batches(members, requests, search)]
             batches.reverse()  # the longest first, so that all threads finish together
             sources = [[plain.requests[row] for row in rows] for rows in batches]
             yield from zip(batches, self.engine.search_plain(sources, rules), strict=True)
 
+    def rules_of(self, kind: "Kind", plain: PlainSearch, search: Search) -> PlainSearch:
+        """The engine's search for requests of one kind."""
+        beam = beam_of(replace(search, beam=kind.width))
+        return replace(
+            plain,
+            width=kind.width,
+            best=beam.best if kind.width > 1 or kind.constrained else 1,  # greedy search finds one
+            patience=beam.enough_ended or 0,
+            no_repeat_ngram_size=kind.no_repeat_ngram_size,
+            characters=self.characters() if kind.whole else None,
+            automata=self.automata,
+            starts=bytes(self.boundary()) if kind.constrained else None,
+            shortlist=self.shortlist if kind.listed else None,
+        )
+
     def plain(self, requests: Sequence[Request], search: Search) -> "Plain":
         """The part that the engine's own search can handle."""
         supported = None if self.engine is None else plain_search(search, self.never)
-        if supported is None:
+        if self.engine is None or supported is None:
             return Plain(None, {})
         each = {
             row: plain_request(request, self.config.end, self.limit(request))
             for row, request in enumerate(requests)
+            if self.engine.can_force or not (request.prefix or request.contain)
         }
         return Plain(supported, {row: request for row, request in each.items() if request is not None})
 

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 
 from qkv.cli.fields import option_fields
 from qkv.cli.string_types import STRING_TYPES
+from qkv.engine import PlainRequest
 from qkv.families.translator import options as options_module
 from qkv.families.translator.commands.translate import Translate
 from qkv.families.translator.options import DEFAULTS, TranslationOptions
@@ -22,9 +23,10 @@ from qkv.families.translator.search import (
     OBEYED,
     OBEYED_OF_A_REQUEST,
     ONLY_BY_DEFAULT,
-    RULES_OF_A_REQUEST,
+    Kind,
     Request,
     Search,
+    kind_of,
     plain_request,
     plain_search,
 )
@@ -114,27 +116,25 @@ def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(
     assert plain_search(search(options), never=None) is None
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        Request(source=[5], prefix=(3,)),
-        Request(source=[5], contain=((3,),)),
-        Request(source=[5], avoid=(0,)),
-        Request(source=[5], beams=1),
-        MoreRequests(source=[5]),
-    ],
-    ids=str,
-)
-def test_a_request_with_a_rule_that_the_engine_does_not_know_goes_to_the_general_search(
-    request_: Request,
-) -> None:
-    assert plain_request(request_, end=2, limit=9) is None
+def test_a_request_with_a_rule_that_the_engine_does_not_know_goes_to_the_general_search() -> None:
+    assert plain_request(MoreRequests(source=[5]), end=2, limit=9) is None
+
+
+def test_the_engine_is_told_every_rule_of_a_request() -> None:
+    request = Request(source=[5], prefix=(3,), contain=((4, 5), (6,)), once=1, avoid=(0, 2))
+    assert plain_request(request, end=2, limit=9) == PlainRequest(
+        [5, 2], 9, prefix=(3,), avoid=(0, 2), contain=((4, 5), (6,)), once=1
+    )
+    kind = kind_of(
+        replace(request, beams=3, whole=True, no_repeat_ngram_size=2), search(TranslationOptions())
+    )
+    assert kind == Kind(no_repeat_ngram_size=2, whole=True, listed=False, constrained=True, width=3)
 
 
 def test_every_option_is_listed_for_the_engine() -> None:
     """A name that was changed here and not there would send every translation to the general search."""
     assert set(NAMES) == OBEYED | BY_REQUESTS | BY_THE_CALLER | ONLY_BY_DEFAULT
-    assert {each.name for each in fields(Request)} == OBEYED_OF_A_REQUEST | RULES_OF_A_REQUEST
+    assert {each.name for each in fields(Request)} == OBEYED_OF_A_REQUEST
 
 
 @pytest.mark.parametrize("given", [{"temperature": 0.5}, {"seed": 1}, {"top_k": 3, "min_p": 0.1}], ids=str)

@@ -16,7 +16,7 @@ from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
-from qkv.families.translator.search import Request
+from qkv.families.translator.search import Request, width_for
 from qkv.runtime.running import EXACT
 from qkv.text.glossary import Glossary
 from qkv.text.tokenizer import Tokenizer
@@ -190,3 +190,42 @@ def test_the_compiled_search_obeys_the_rules_of_retries_like_the_general_one(
     assert [[each.ids for each in row] for row in found] == [[each.ids for each in row] for row in wanted]
     for one, other in zip(found, wanted, strict=True):
         assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-4)
+
+
+@pytest.mark.parametrize("best", [1, 3])
+@pytest.mark.parametrize("beam", [1, 3])
+def test_the_compiled_search_obeys_the_rules_of_every_request_like_the_general_one(
+    beam: int, best: int, model: Translator
+) -> None:
+    translator = model._running(EXACT)
+    if not isinstance(translator._runner, Engine):
+        pytest.skip("there is no compiler for the engine")
+    texts = translator._pipeline.texts
+    decoding = TranslationOptions(beam_size=beam, num_hypotheses=best, avoid=("a", "th"), patience=1.5)
+    searcher, search = texts.searcher(decoding), texts.search(decoding)
+    prefix, phrases = tuple(TOKENIZER.encode("my cat")), (tuple(TOKENIZER.encode("crying")),)
+    rules: list[dict[str, Any]] = [
+        {}, {"prefix": prefix}, {"avoid": (1,)}, {"avoid": (0, 1), "prefix": prefix}, {"beams": 1}, {"beams": 2},
+        {"contain": phrases}, {"contain": phrases * 2, "once": 1, "whole": True, "avoid": (1,)}, {"contain": phrases, "beams": 1},
+        {"contain": phrases, "prefix": prefix, "beams": 4, "no_repeat_ngram_size": 2},
+    ]  # fmt: skip
+    requests = [Request(source=TOKENIZER.encode(text), **each) for text in SENTENCES for each in rules]
+    found = searcher.find(requests, search, lambda _: None)
+    assert "general" not in vars(searcher), "all of this is for the compiled search"
+    for request, hypotheses in zip(requests, found, strict=True):
+        (wanted,) = searcher.general.decode([request], replace(search, beam=width_for(request, search)))
+        assert [each.ids for each in hypotheses] == [each.ids for each in wanted], request
+        assert [each.score for each in hypotheses] == pytest.approx(
+            [each.score for each in wanted], rel=1e-6, abs=1e-4
+        )
+
+
+def test_an_ensemble_leaves_prefixes_and_required_phrases_to_the_general_search(model: Translator) -> None:
+    translator = model._running(EXACT)._together_with([untrained(5)._running(EXACT)])
+    texts, decoding = translator._pipeline.texts, TranslationOptions(avoid=("a",))
+    searcher, search = texts.searcher(decoding), texts.search(decoding)
+    if searcher.engine is None:
+        pytest.skip("there is no compiler for the engine")
+    rules: list[dict[str, Any]] = [{}, {"avoid": (0,)}, {"beams": 1}, {"prefix": (5,)}, {"contain": ((5,),)}]
+    plain = searcher.plain([Request(source=[6, 7], **each) for each in rules], search)
+    assert list(plain.requests) == [0, 1, 2]
