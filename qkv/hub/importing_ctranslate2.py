@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from qkv.checkpoint.bundle import save_report
 from qkv.checkpoint.outputs import check_new_folder
 from qkv.errors import DataError
@@ -76,6 +78,7 @@ def sentence_of(formats: list[str]) -> str:
     return f"stored in {kinds}, dequantized to float32"
 
 
+@torch.inference_mode()
 def prove(importer: Importer, product: Any, original: Original) -> Proof | None:
     """Compare with CTranslate2 in float32 if it is installed."""
     if importlib.util.find_spec("ctranslate2") is None:

@@ -76,8 +76,8 @@ def read(original: Original, language: str | None) -> Translator:
         stacks[side] = stack_of(stored, side, tokens.shape[1], original.norm_eps, where)
         weights |= dict(stack_weights(stored, side, stacks[side], where))
     bias = output_bias(stored, tokens, len(names), ids)
-    check_unread(stored, where)
     tokens = with_our_scale(stored, tokens, weights, stacks["decoder"], where)
+    check_unread(stored, where)
     weights["tokens.weight"] = torch.cat(
         [tokens, tokens.new_zeros(len(names) - len(tokens), tokens.shape[1])]
     )
