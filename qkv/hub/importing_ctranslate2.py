@@ -31,7 +31,7 @@ class Importer:
     """The newest revision of the model that is read."""
     read: Callable[[Original, str | None], Any]
     """The product; the second argument is the default target language, if there are several."""
-    compare: Callable[[Any, Any], Comparison]
+    compare: Callable[[Any, Any, Original], Comparison]
     """Outputs of a product and of the opened class, for the same inputs."""
 
 
@@ -92,7 +92,7 @@ def prove(importer: Importer, product: Any, original: Original) -> Proof | None:
         )
     except (RuntimeError, ValueError) as error:
         raise DataError(f"{original.where}: CTranslate2 cannot open it ({error}).") from None
-    found = importer.compare(product, engine)
+    found = importer.compare(product, engine, original)
     if not (found.difference <= found.allowed and found.same == found.total):
         raise DataError(
             f"{original.where}: the outputs differ by up to {found.difference:.1e} from those of CTranslate2 "

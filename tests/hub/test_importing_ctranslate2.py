@@ -16,7 +16,7 @@ from published import mixed_lines, shaken, write_marian
 
 import qkv
 from qkv.core.stack_config import StackConfig
-from qkv.errors import DataError
+from qkv.errors import QkvError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.ctranslate2 import translate_with_both
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
@@ -60,7 +60,7 @@ def read(path: Path, out: Path) -> Imported:
 
 def refused(path: Path, tmp_path: Path) -> str:
     """The error of an import, which writes nothing."""
-    with pytest.raises(DataError) as error:
+    with pytest.raises(QkvError) as error:
         read(path, tmp_path / "refused")
     assert not (tmp_path / "refused").exists()
     return str(error.value)
@@ -97,9 +97,12 @@ def test_every_quantization_of_a_marian_model_computes_the_same(
     assert ("dequantized" in imported.weights) == quantization.startswith("int")
     product = qkv.load(tmp_path / "bundle")
     assert product.tokenizer.vocabulary[product.model.config.pad] == "<pad>"
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"add_source_eos": True}))
     engine = ctranslate2.Translator(str(folder), compute_type="float32")
     ours, theirs = translate_with_both(product, engine, mixed_lines(6, 8))
     assert ours == theirs
+    assert read(folder, tmp_path / "second").proof is not None  # with the end token added by CTranslate2
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -232,7 +235,6 @@ def test_vocabularies_and_settings_that_do_not_fit_are_errors(converted: Path, t
     assert "a vocabulary for each language" in refused(folder, tmp_path)
     (folder / "target_vocabulary.json").write_text(json.dumps(names))
     for changed, message in (
-        ({"add_source_eos": False}, "sources without an end token"),
         ({"add_source_bos": True}, "a start token before sources"),
         ({"eos_token": "<none>"}, "the vocabulary lacks <none>"),
         ({"layer_norm_epsilon": "small"}, "layer_norm_epsilon should be"),
@@ -241,6 +243,12 @@ def test_vocabularies_and_settings_that_do_not_fit_are_errors(converted: Path, t
         config.write_text(json.dumps(settings | changed))
         assert message in refused(folder, tmp_path)
     config.write_text(json.dumps(settings))
+    whole = (folder / "model.bin").read_bytes()
+    flag = b"start_from_zero_embedding\0"
+    place = whole.index(flag) + len(flag) + 6  # after the rank, the type and the size
+    (folder / "model.bin").write_bytes(whole[:place] + b"\0" + whole[place + 1 :])
+    assert "sources without an end token" in refused(folder, tmp_path)
+    (folder / "model.bin").write_bytes(whole)
     (folder / "target.spm").unlink()
     assert "target.spm is missing" in refused(folder, tmp_path)
     (folder / "source.spm").unlink()

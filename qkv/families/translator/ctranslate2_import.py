@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,6 +18,7 @@ from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.hub_defaults import MAX_SOURCE_LENGTH
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.product import Translator
+from qkv.hub.ctranslate2 import Comparison
 from qkv.hub.ctranslate2_file import Stored
 from qkv.hub.ctranslate2_folder import Original
 from qkv.hub.importing_ctranslate2 import Importer
@@ -118,9 +120,15 @@ def defaults_of(original: Original, config: TranslatorConfig) -> TranslatorDefau
 # Tokens ----------------------------------------------------------------------------------------------------------
 
 
+def is_marian(stored: Stored) -> bool:
+    """Only Marian's decoders start from zeros."""
+    return bool(stored.scalar("decoder/start_from_zero_embedding", 0))
+
+
 def check_source(original: Original) -> None:
+    """CTranslate2's converter leaves Marian's end token to the user, so there the setting does not say if one is read."""
     tokens = original.tokens
-    if tokens.source_begins or not tokens.source_ends:
+    if tokens.source_begins or not (tokens.source_ends or is_marian(original.stored)):
         what = "a start token before sources" if tokens.source_begins else "sources without an end token"
         raise DataError(f"{original.where}: the model reads {what}, which qkv does not support.")
     if tokens.end not in original.names:
@@ -134,7 +142,7 @@ def special_tokens(original: Original) -> tuple[list[str], Ids]:
     """
     names, tokens = list(original.names), original.tokens
     end = names.index(tokens.end)
-    if original.stored.scalar("decoder/start_from_zero_embedding", 0):
+    if is_marian(original.stored):
         names.append(new_name(names))
         return names, Ids(pad=len(names) - 1, start=len(names) - 1, end=end)
     if tokens.start is None or tokens.start not in names:
@@ -373,4 +381,8 @@ def check_unread(stored: Stored, where: str) -> None:
         )
 
 
-IMPORTER = Importer(opened_as="Translator", newest=NEWEST_REVISION, read=read, compare=compare)
+def compare_with_original(product: Translator, engine: Any, original: Original) -> Comparison:
+    return compare(product, engine, adds_end=original.tokens.source_ends)
+
+
+IMPORTER = Importer(opened_as="Translator", newest=NEWEST_REVISION, read=read, compare=compare_with_original)
