@@ -47,13 +47,14 @@ class ImportOptions:
 
 @with_options(ImportOptions, aliases={"out": "output"})
 def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
-    """Convert a published model (Marian, GPT, GPT-2, BERT, ViT) to a bundle, and check that it computes the same.
+    """Convert a published model (Marian, GPT, GPT-2, BERT, ViT, CTranslate2, Argos) to a bundle, and check that it computes the same.
 
     Nothing is written if its outputs differ from those of the original by more than 1e-4. `qkv.info(model)["compared"]` says
     what was compared.
 
     Args:
-        model: A folder in Hugging Face format, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de.
+        model: A folder in Hugging Face format, the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de, a folder of
+            CTranslate2 with a translator, or an .argosmodel package.
         output: The folder for the bundle.
 
     Returns:
@@ -76,16 +77,24 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
 
     imported = run_import(os.fspath(model), as_path(output), replace_options(ImportOptions(), options))
     if imported.proof is None:
-        warn_caller("the model was not compared with the original: install transformers and import it again.")
+        warn_caller(
+            f"the model was not compared with the original: install {imported.library} and import it again."
+        )
     return load(as_path(output))
 
 
 def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
     require_torch("an import")
+    from qkv.hub.ctranslate2_folder import is_ctranslate2
     from qkv.hub.download import folder_of
     from qkv.hub.importing import import_model as import_folder
+    from qkv.hub.importing_ctranslate2 import import_from_ctranslate2
 
     check_new_folder("output", output)
+    if is_ctranslate2(Path(model)):
+        if options.pairs:
+            raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
+        return import_from_ctranslate2(Path(model), output, origin=model, language=options.target_language)
     folder = folder_of(model, revision=options.revision, allow_pickle=options.allow_pickle)
     return import_folder(
         folder,

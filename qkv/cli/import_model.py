@@ -13,7 +13,7 @@ from qkv.flags import Flag, Positional
 @dataclass(frozen=True, kw_only=True)
 class Import:
     model: Positional[str]
-    """Folder in Hugging Face format, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
+    """Folder in Hugging Face or CTranslate2 format, .argosmodel package, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
     output: OutputFolder
     """Folder for the bundle."""
     options: Annotated[ImportOptions, Flag(name="")] = field(default_factory=ImportOptions)
@@ -27,8 +27,10 @@ def main(arguments: list[str]) -> None:
         arguments,
         prog="qkv import",
         description=(
-            "Convert a published model (Marian, GPT, GPT-2, BERT, ViT) to a bundle, and check that it computes the same:\n"
-            "  qkv import Helsinki-NLP/opus-mt-en-de -o runs/en-de"
+            "Convert a published model (Marian, GPT, GPT-2, BERT, ViT; translators of CTranslate2 and Argos) to a bundle, and check\n"
+            "that it computes the same:\n"
+            "  qkv import Helsinki-NLP/opus-mt-en-de -o runs/en-de\n"
+            "  qkv import translate-zh_en-1_9.argosmodel -o runs/zh-en"
         ),
     )
     from qkv.cli import program
@@ -37,8 +39,12 @@ def main(arguments: list[str]) -> None:
     imported = run_import(command.model, command.output, command.options)
     for name, value in imported.product.info().items():
         say(f"{name}: {value}")
+    if imported.weights is not None:
+        say(f"weights: {imported.weights}")
     if imported.proof is None:
-        say("not compared with the original: install transformers and import the model again to check it.")
+        say(
+            f"not compared with the original: install {imported.library} and import the model again to check it."
+        )
     else:
         say(imported.proof.sentence())
     if command.json:

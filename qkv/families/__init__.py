@@ -60,6 +60,7 @@ def names_of(family: Family) -> set[str]:
         *(f"the training {each.name}" for each in family.trainings),
         *(f"the hub format {each.model_type}" for each in family.hub),
         *(f"the export of {kind}" for kind, _ in family.exports),
+        *(f"the import of {name} of CTranslate2" for name, _ in family.ctranslate2),
     }
 
 
@@ -95,3 +96,8 @@ def hub_formats() -> dict[str, HubFormat]:
 def exports() -> dict[str, str]:
     """Bundle kind → reference to the mapping that writes it for transformers."""
     return {kind: mapping for family in all_families() for kind, mapping in family.exports}
+
+
+def ctranslate2_readers() -> dict[str, str]:
+    """The name of a model in CTranslate2's files → reference to the importer that reads it."""
+    return {name: importer for family in all_families() for name, importer in family.ctranslate2}

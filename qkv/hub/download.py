@@ -17,7 +17,7 @@ def folder_of(model: str, *, revision: str | None = None, allow_pickle: bool = F
     if Path(model).is_dir():
         return Path(model)
     if Path(model).is_file():
-        raise ModelError(f"{model} is a file: give the folder of the model.")
+        raise ModelError(f"{model} is a file: give the folder of the model, or an .argosmodel package.")
     if not NAME.fullmatch(model) or model.startswith("."):
         raise ModelError(f"there is no folder {model}, and this is not the name of a model on the hub.")
     try:

@@ -23,6 +23,10 @@ class Imported:
     product: Any
     model_type: str
     proof: Proof | None
+    library: str = "transformers"
+    """The library to compare it with."""
+    weights: str | None = None
+    """How the weights were stored and are stored now, if that differs."""
 
 
 def import_model(
@@ -51,11 +55,14 @@ def import_model(
             raise DataError(f"{published.where} is not a text classifier: it does not compare pairs.")
         product = product._reading_pairs(True)
     proof = prove(mapping, product, published)
-    report = report_of(published.config, product, origin, proof)
+    model_type = published.config["model_type"]
+    report = report_of(
+        model_type, product, origin, proof, "neither transformers nor a fingerprint was available"
+    )
     with all_or_nothing(out) as temporary:
         product.to_bundle(temporary)
         save_report(temporary, report, card_of(report))
-    return Imported(product=product, model_type=published.config["model_type"], proof=proof)
+    return Imported(product=product, model_type=model_type, proof=proof)
 
 
 def open_published(folder: Path) -> Any:
@@ -82,23 +89,24 @@ def all_or_nothing(out: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def report_of(config: dict[str, Any], product: Any, origin: str, proof: Proof | None) -> dict[str, Any]:
-    parameters = sum(weight.numel() for weight in product.model.parameters())
-    comparison = (
-        "not compared: neither transformers nor a fingerprint was available"
-        if proof is None
-        else proof.sentence()
-    )
+def report_of(
+    model_type: str, product: Any, origin: str, proof: Proof | None, missing: str, weights: str | None = None
+) -> dict[str, Any]:
+    """`missing` says why nothing was compared, if there is no proof."""
     return {
         "imported": {
             "from": origin,
-            "model_type": config["model_type"],
+            "model_type": model_type,
             "difference": None if proof is None else proof.difference,
             "against": None if proof is None else proof.against,
         },
-        "parameters": parameters,
+        "parameters": sum(weight.numel() for weight in product.model.parameters()),
         "data": {"origin": origin},
-        "results": {"imported from": f"{origin} ({config['model_type']})", "compared": comparison},
+        "results": {
+            "imported from": f"{origin} ({model_type})",
+            "compared": f"not compared: {missing}" if proof is None else proof.sentence(),
+            **({} if weights is None else {"weights": weights}),
+        },
     }
 
 

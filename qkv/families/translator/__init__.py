@@ -57,4 +57,5 @@ FAMILY = Family(
         ),
     ),
     exports=(("translator", f"{HERE}.hub:MarianMapping"),),
+    ctranslate2=(("TransformerSpec", f"{HERE}.ctranslate2_import:IMPORTER"),),
 )

@@ -122,8 +122,11 @@ def names_of(tokenizer: Vocabulary) -> list[str]:
     return [str(own.library.id_to_token(number)) for number in range(len(tokenizer))]
 
 
-def compare(product: Translator, engine: Any) -> Comparison:
-    """Compare log-probabilities of given targets, and greedy outputs for given sources."""
+def compare(product: Translator, engine: Any, *, adds_end: bool = True) -> Comparison:
+    """Compare log-probabilities of given targets, and greedy outputs for given sources.
+
+    `adds_end` says whether CTranslate2 adds the end token to sources, as in our exports.
+    """
     mapping, config, names = MarianMapping(), product.model.config, names_of(product.tokenizer)
     inputs = mapping.probe(product)
     sources = [
@@ -131,7 +134,8 @@ def compare(product: Translator, engine: Any) -> Comparison:
         for row in inputs["input_ids"].tolist()
     ]
     targets = [row[1:] for row in inputs["decoder_input_ids"].tolist()]
-    tokens = [[names[number] for number in row] for row in sources]
+    ending = [] if adds_end else [names[config.end]]
+    tokens = [[*(names[number] for number in row), *ending] for row in sources]
     scored = engine.score_batch(tokens, [[names[number] for number in row] for row in targets])
     logits = mapping.compute(product, inputs)["logits"]  # (B, T, V)
     if config.pad == config.start:
