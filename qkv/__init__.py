@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from qkv.families.translator.translations import Translation
     from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.families.vit.product import ImageClassifier
+    from qkv.localization.entry import MemoryMatch
+    from qkv.localization.memory import Memory
     from qkv.runtime.model import Model
     from qkv.runtime.prediction_options import ClassificationOptions, PredictionOptions
     from qkv.runtime.predictions import Prediction
@@ -97,6 +99,8 @@ __all__ = [
     "InputTypeError",
     "LanguageModel",
     "LanguageModelReport",
+    "Memory",
+    "MemoryMatch",
     "MissingExtraError",
     "Model",
     "ModelError",
@@ -175,6 +179,8 @@ WHERE = {
     "InputTypeError": "qkv.errors",
     "LanguageModel": "qkv.families.gpt.product",
     "LanguageModelReport": "qkv.families.gpt.evaluation",
+    "Memory": "qkv.localization.memory",
+    "MemoryMatch": "qkv.localization.entry",
     "MissingExtraError": "qkv.errors",
     "Model": "qkv.runtime.model",
     "ModelError": "qkv.errors",

@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": {"errors"},
     "documents": {"errors", "text"},
     "corpus": {"errors", "environment", "data"},
+    "localization": {"__init__", "errors", "flags", "text", "data", "corpus", "checkpoint"},
     "decoding": {"decoding.options"},
     "decoding.options": set(),
     "checkpoint": {"errors", "flags"},
@@ -94,7 +95,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": ALWAYS
     | {
         "__init__", "data", "evaluation", "checkpoint", "pictures", "explorer", "training", "runtime",
-        "api", "progress", "families", "families.family", "listening", "server",
+        "api", "progress", "families", "families.family", "listening", "localization", "server",
     },
     "family.commands": ALWAYS
     | {
@@ -103,7 +104,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "__init__": {
         "errors", "environment", "evaluation", "families", "tracing", "family.product", "family.evaluation", "family.options", "api", "training",
-        "checkpoint", "text", "runtime", "server",
+        "checkpoint", "text", "runtime", "server", "localization",
     },
     "__main__": {"cli"},
 }  # fmt: skip

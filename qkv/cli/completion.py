@@ -15,6 +15,7 @@ from typing import Literal
 
 from qkv.cli.conventions import Conventions
 from qkv.cli.fields import OptionField, has_any_length, option_fields, without_none
+from qkv.cli.memory import ACTIONS
 from qkv.cli.options import read_options
 from qkv.cli.string_types import STRING_TYPES
 from qkv.flags import Positional
@@ -84,6 +85,9 @@ def all_words() -> dict[str, Words]:
     }
     for name, summary in names.items():
         found[name] = Words(summary=summary, options=options_of([name]))
+    found["memory"] = Words(summary=names["memory"], options=options_of(["memory"]), next=ACTIONS)
+    for name, summary in ACTIONS.items():
+        found[f"memory {name}"] = Words(summary=summary, options=options_of(["memory"]))
     for name, summary in kinds.items():
         found[f"train {name}"] = Words(summary=summary, options=options_of(["train", name]))
     found["completion"] = Words(summary=names["completion"], options=options_of([]), next=shells)

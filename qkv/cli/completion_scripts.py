@@ -42,7 +42,7 @@ _qkv() {{
     if [[ $word == -* || ${{COMP_WORDS[i - 1]}} == --config ]]; then continue; fi
     if [[ -n $command ]]; then command="$command $word"; break; fi
     command="$word"
-    if [[ $command != train ]]; then break; fi
+    if [[ $command != train && $command != memory ]]; then break; fi
   done
   if [[ $current == "=" ]]; then
     current=""
@@ -113,7 +113,7 @@ _qkv() {{
     if [[ $word == -* || ${{words[i - 1]}} == --config ]]; then continue; fi
     if [[ -n $command ]]; then command="$command $word"; break; fi
     command="$word"
-    if [[ $command != train ]]; then break; fi
+    if [[ $command != train && $command != memory ]]; then break; fi
   done
   if [[ ${{words[CURRENT]}} == --*=* ]]; then
     previous="${{words[CURRENT]%%=*}}"
@@ -179,7 +179,7 @@ function __qkv_is
     for token in (commandline -opc)[2..-1]
         if not string match -q -- '-*' $token; and test "$previous" != --config
             set -a found $token
-            if test (count $found) -eq 2; or test $found[1] != train
+            if test (count $found) -eq 2; or not contains $found[1] train memory
                 break
             end
         end

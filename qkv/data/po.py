@@ -35,7 +35,30 @@ class _Entry:
         return any(keyword.startswith("msgstr") for keyword in self.strings)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PoTranslation:
+    """A translated string as it is in the catalog, with its line breaks."""
+
+    context: str
+    source: str
+    target: str
+
+
 def read_po(path: Path, _source: str | None, _target: str | None) -> Iterator[tuple[str, str]]:
+    for each in read_po_translations(path):
+        yield one_line(each.source), one_line(each.target)
+
+
+def po_language(path: Path) -> str | None:
+    """The language that the header names."""
+    first = next(_po_entries(path), _Entry())
+    if first.strings.get("msgid") == "" and "msgctxt" not in first.strings:
+        named = re.search(r"^Language:[ \t]*([\w@.-]+)", first.strings.get("msgstr", ""), re.MULTILINE)
+        return named[1].split("@")[0].split(".")[0] if named else None
+    return None
+
+
+def read_po_translations(path: Path) -> Iterator[PoTranslation]:
     plurals: int | None = None
     pairs = 0
     for entry in _po_entries(path):
@@ -53,7 +76,7 @@ def read_po(path: Path, _source: str | None, _target: str | None) -> Iterator[tu
         )
 
 
-def _pairs_of_entry(entry: _Entry, plurals: int | None) -> Iterator[tuple[str, str]]:
+def _pairs_of_entry(entry: _Entry, plurals: int | None) -> Iterator[PoTranslation]:
     if entry.fuzzy:
         return
     strings = entry.strings
@@ -61,9 +84,9 @@ def _pairs_of_entry(entry: _Entry, plurals: int | None) -> Iterator[tuple[str, s
     if plurals is None or plurals >= 2:
         sides.append(("msgid_plural", "msgstr[1]"))
     for source_key, target_key in sides:
-        source, target = one_line(strings.get(source_key, "")), one_line(strings.get(target_key, ""))
-        if source and target:
-            yield source, target
+        source, target = strings.get(source_key, ""), strings.get(target_key, "")
+        if one_line(source) and one_line(target):
+            yield PoTranslation(context=strings.get("msgctxt", ""), source=source, target=target)
 
 
 def _po_entries(path: Path) -> Iterator[_Entry]:

@@ -1,7 +1,11 @@
 """TMX 1.4, the exchange format of translation memories, read in bounded memory."""
 
 import codecs
+import json
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from io import BufferedIOBase
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,9 +18,72 @@ from qkv.errors import DataError
 # Elements with code of another format instead of text (TMX 1.4b, "Content Markup"). <hi> contains text.
 NATIVE_CODE = {"bpt", "ept", "ph", "it", "ut"}
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+# XML 1.0 has no way to write these. In a segment qkv writes <ph type="x-char-1F"/>, which other tools read as a placeholder.
+NOT_XML = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ufffe\\uffff]")
+CHARACTER = "x-char-"
+AS_JSON = "-json"  # after the type of a property whose text has such characters
+
+
+@dataclass(frozen=True, kw_only=True)
+class TmxUnit:
+    """A pair as it is written, with line breaks, and what the unit says about it."""
+
+    source: str
+    target: str
+    context: str
+    origin: str
+    date: datetime | None
 
 
 def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tuple[str, str]]:
+    for _, first, second in _pairs_of_units(path, source, target):
+        yield one_line(first), one_line(second)
+
+
+def read_tmx_units(path: Path, source: str | None, target: str | None) -> Iterator[TmxUnit]:
+    for unit, first, second in _pairs_of_units(path, source, target):
+        yield TmxUnit(
+            source=first,
+            target=second,
+            context=_property(unit, "x-context"),
+            origin=_property(unit, "x-origin"),
+            date=_date(unit),
+        )
+
+
+def _property(unit: ElementTree.Element, kind: str) -> str:
+    for child in unit:
+        if _name(child) == "prop" and child.get("type") == kind:
+            return child.text or ""
+        if _name(child) == "prop" and child.get("type") == kind + AS_JSON:
+            try:
+                value = json.loads(child.text or "")
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, str):
+                return value
+    return ""
+
+
+def _date(unit: ElementTree.Element) -> datetime | None:
+    """When the unit was last changed, or else created. Tools write this on the unit or on its variants."""
+    for name in ("changedate", "creationdate"):
+        dates = [date for each in (unit, *unit) if (date := _parse_date(each.get(name)))]
+        if dates:
+            return max(dates)
+    return None
+
+
+def _parse_date(text: str | None) -> datetime | None:
+    try:
+        return datetime.strptime(f"{text}+0000", "%Y%m%dT%H%M%SZ%z")
+    except ValueError:
+        return None
+
+
+def _pairs_of_units(
+    path: Path, source: str | None, target: str | None
+) -> Iterator[tuple[ElementTree.Element, str, str]]:
     source, target = tmx_direction(path, source, target)
     seen: dict[str, None] = {}  # a set that keeps its order
     pairs = 0
@@ -28,7 +95,7 @@ def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tup
         source_tag, target_tag = matching_tag(source, segments), matching_tag(target, segments)
         if source_tag and target_tag and source_tag != target_tag:
             pairs += 1
-            yield segments[source_tag], segments[target_tag]
+            yield element, segments[source_tag], segments[target_tag]
     missing = [language for language in (source, target) if matching_tag(language, seen) is None]
     if missing:
         raise _not_in_tmx(path, missing, seen)
@@ -173,8 +240,17 @@ def _segment_text(segment: ElementTree.Element) -> str:
         item = pending.pop()
         if isinstance(item, str):
             parts.append(item)
-        elif _name(item) not in NATIVE_CODE:
+        elif _name(item) in NATIVE_CODE:
+            parts.append(_character(item.get("type", "")))
+        else:
             parts.append(item.text or "")
             for child in reversed(item):
                 pending += [child.tail or "", child]
-    return one_line("".join(parts))
+    return "".join(parts)
+
+
+def _character(kind: str) -> str:
+    """The character that a placeholder stands for, if it was written for one that XML cannot have."""
+    found = re.fullmatch(f"{CHARACTER}([0-9A-F]{{2,4}})", kind)
+    character = chr(int(found[1], 16)) if found else ""
+    return character if NOT_XML.fullmatch(character) else ""

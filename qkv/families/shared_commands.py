@@ -14,6 +14,11 @@ SHARED = (
         run="qkv.cli.clean:main",
     ),
     Command(
+        name="memory",
+        summary="keep translations by people in a translation memory, search and export them",
+        run="qkv.cli.memory:main",
+    ),
+    Command(
         name="classify",
         summary="predict the class of texts, pairs of texts or images",
         run="qkv.cli.classify:main",

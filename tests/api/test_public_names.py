@@ -31,7 +31,7 @@ NAMES = """
     Bert Callback ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
     DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions GPTClassifier GenerationOptions Glossary Guess
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
-    MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
+    Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
     TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune
     import_model info load resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator

@@ -70,6 +70,7 @@ OPTIONS = {
         --processes --max-length --max-ratio --language-confidence --min-alignment --min-length
         --max-words --min-letters --min-script --markup --max-copied --max-numbers --duplicates
         --near-duplicates --json""",
+    "memory": "--source-language --target-language --origin --overwrite --context --limit --json",
     "fill": f"{RUNNING} --top-k --json",
     "embed": f"{RUNNING} --input --output --overwrite --pooling --raw --json",
     "similar": f"{RUNNING} --pairs --labels --columns --json",

@@ -1,0 +1,1 @@
+"""What localisers keep between projects: the translation memory. No torch."""
