@@ -3,13 +3,46 @@
 TWO = "nplurals=2; plural=(n != 1);"
 SLAVIC = "n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2"
 FORMS = {
-    **dict.fromkeys("ja zh ko vi th id ms lo".split(), "nplurals=1; plural=0;"),
+    **dict.fromkeys(["ja", "zh", "ko", "vi", "th", "id", "ms", "lo"], "nplurals=1; plural=0;"),
     **dict.fromkeys(
-        "de en es it nl sv da nb nn no fi et el hu bg ca pt eu gl tr az hi bn ur ta te sw af eo sq he".split(), TWO
+        [
+            "de",
+            "en",
+            "es",
+            "it",
+            "nl",
+            "sv",
+            "da",
+            "nb",
+            "nn",
+            "no",
+            "fi",
+            "et",
+            "el",
+            "hu",
+            "bg",
+            "ca",
+            "pt",
+            "eu",
+            "gl",
+            "tr",
+            "az",
+            "hi",
+            "bn",
+            "ur",
+            "ta",
+            "te",
+            "sw",
+            "af",
+            "eo",
+            "sq",
+            "he",
+        ],
+        TWO,
     ),
     **dict.fromkeys(["fr", "pt_BR"], "nplurals=2; plural=(n > 1);"),
     **dict.fromkeys(
-        "ru uk be sr hr bs".split(), f"nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : {SLAVIC});"
+        ["ru", "uk", "be", "sr", "hr", "bs"], f"nplurals=3; plural=(n%10==1 && n%100!=11 ? 0 : {SLAVIC});"
     ),
     "pl": f"nplurals=3; plural=(n==1 ? 0 : {SLAVIC});",
     **dict.fromkeys(["cs", "sk"], "nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;"),

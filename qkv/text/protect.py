@@ -30,7 +30,9 @@ PRINTF_ANY = (  # flags, width, precision and length of a type that is known to 
     r"[#0+'-]{0,5}(?:\d{1,9}|\*(?:\d{1,9}\$)?)?(?:\.(?:\d{1,9}|\*(?:\d{1,9}\$)?)?)?(?:hh|h|ll|l|L|q|z|j|t)?"
 )
 # A space is also a flag, but "100% sure" has no placeholder.
-C_FORMAT = rf"%%|%(?:\d{{1,9}}\$)?{PRINTF_ANY}[diouxXeEfFgGaAcCsSpnm@]|% [diouxXeEfFgGs](?!\w)|%<PRI\w{{1,20}}>"
+C_FORMAT = (
+    rf"%%|%(?:\d{{1,9}}\$)?{PRINTF_ANY}[diouxXeEfFgGaAcCsSpnm@]|% [diouxXeEfFgGs](?!\w)|%<PRI\w{{1,20}}>"
+)
 
 # An address ends before white space, quotes, angle brackets and their entities. Punctuation belongs to it only if more of
 # the address follows. Closed brackets and entities belong to it as a whole, so no placeholder is cut. An opening bracket
