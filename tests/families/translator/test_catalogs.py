@@ -59,7 +59,7 @@ def says(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def hypotheses(_: Pipeline, texts: list[str], *rest: Any) -> list[list[Translation]]:
         asked.extend(texts)
         return [
-            [Translation(text=f"<{text}>", score=-1.0, log_probabilities=(-1.0,), confidence=0.3)]
+            [Translation(text=f"({text})", score=-1.0, log_probabilities=(-1.0,), confidence=0.3)]
             for text in texts
         ]
 
@@ -76,15 +76,15 @@ def test_only_what_is_missing_is_translated_and_equal_texts_once(says: list[str]
     translator = qkv.load("model")
     translator.translate_file("in.po", "out.po", progress=False)
     assert says == ["one %s"]
-    assert state_of("out.po") == [("<one %s>", "translated"), ("alt", "fuzzy"), ("drei", "translated"), ("<one %s>", "translated")]  # fmt: skip
+    assert state_of("out.po") == [("(one %s)", "translated"), ("alt", "fuzzy"), ("drei", "translated"), ("(one %s)", "translated")]  # fmt: skip
     assert [(each["origin"], each["target"]) for each in report_of("out.po")] == [
-        ("model", "<one %s>"), ("file", "alt"), ("file", "drei"), ("model", "<one %s>")
+        ("model", "(one %s)"), ("file", "alt"), ("file", "drei"), ("model", "(one %s)")
     ]  # fmt: skip
     assert "Language: xx\\n" in Path("out.po").read_text(encoding="utf-8")
     translator.translate_file("in.po", "fuzzy.po", also_fuzzy=True, progress=False)
-    assert [target for target, _ in state_of("fuzzy.po")] == ["<one %s>", "<two>", "drei", "<one %s>"]
+    assert [target for target, _ in state_of("fuzzy.po")] == ["(one %s)", "(two)", "drei", "(one %s)"]
     translator.translate_file("in.po", "all.po", all=True, progress=False)
-    assert [target for target, _ in state_of("all.po")] == ["<one %s>", "<two>", "<three>", "<one %s>"]
+    assert [target for target, _ in state_of("all.po")] == ["(one %s)", "(two)", "(three)", "(one %s)"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -103,7 +103,7 @@ def test_low_confidence_is_marked_or_left_out() -> None:
     never = Confidence(bias=0.0, weights=(0.0, 0.0, 0.0), good="exact")
     translator._defaults = replace(translator._defaults, confidence=never)
     translator.translate_file("in.po", "out.po", min_confidence=0.5, progress=False)
-    assert state_of("out.po")[0] == ("<one %s>", "fuzzy")
+    assert state_of("out.po")[0] == ("(one %s)", "fuzzy")
     assert report_of("out.po")[0]["confidence"] == 0.3
     translator.translate_file("in.po", "sure.po", min_confidence=0.5, withhold=True, progress=False)
     assert state_of("sure.po")[0] == ("", "untranslated")
