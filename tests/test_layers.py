@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {
-        "core.config", "family.config", "text", "data", "decoding", "engine", "checkpoint", "runtime", "family.model", "family.options",
+        "core.config", "family.config", "text", "data", "documents", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",
     },
     "family.task": ALWAYS
     | {
@@ -99,7 +99,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "family.commands": ALWAYS
     | {
-        "text", "data", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "api", "cli", "families",
+        "text", "data", "documents", "evaluation", "checkpoint", "pictures", "training", "runtime", "progress", "api", "cli", "families",
         "family.distillation", "family.evaluation", "family.inputs", "family.options", "family.product", "family.settings", "family.task",
     },
     "__init__": {
@@ -121,7 +121,7 @@ ROLES = {
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
     "shortlist": "product", "lexical": "product", "vocabulary_tables": "product",
-    "guarantees": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "guarantees": "product", "catalogs": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub", "ctranslate2_import": "hub", "ctranslate2_tokenizer": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "forced": "product", "distillation": "distillation",

@@ -1,6 +1,27 @@
 """Files with structure: bytes to segments, and translations of the segments back to bytes."""
 
-from qkv.documents.document import Document, Segment
-from qkv.documents.formats import FORMATS, extension_of, read_document, supported_formats
+from qkv.documents.document import Document, Edit, NewText, Segment, State
+from qkv.documents.formats import (
+    CATALOGS,
+    FORMATS,
+    extension_of,
+    is_catalog,
+    read_catalog,
+    read_document,
+    supported_formats,
+)
 
-__all__ = ["FORMATS", "Document", "Segment", "extension_of", "read_document", "supported_formats"]
+__all__ = [
+    "CATALOGS",
+    "FORMATS",
+    "Document",
+    "Edit",
+    "NewText",
+    "Segment",
+    "State",
+    "extension_of",
+    "is_catalog",
+    "read_catalog",
+    "read_document",
+    "supported_formats",
+]

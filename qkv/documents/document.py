@@ -4,10 +4,34 @@ A reader never parses and writes a file again. It finds byte ranges, and only th
 as it was, whatever the format is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from qkv.errors import InputError
+from qkv.text.protect import Kind
+
+State = Literal["untranslated", "fuzzy", "translated"]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Bytes that replace a byte range. An empty range is an insertion."""
+
+    start: int
+    end: int
+    content: bytes
+
+
+@dataclass(frozen=True)
+class NewText:
+    """A translation, and whether a person should check it."""
+
+    text: str
+    doubtful: bool = False
+
+
+NewTexts = Sequence[NewText | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,33 +42,80 @@ class Segment:
     start: int
     end: int
     encode: Callable[[str], bytes]
-    """How a translation is written at this place: escaping and character encoding."""
+    """How a translation is written at this place: quoting, escaping and character encoding."""
     markup: bool = False
     """Whether the text contains tags and entities."""
+    key: str = ""
+    """The name of the text in its file: a path of keys, or the source text of a catalog."""
+    context: str = ""
+    """What tells equal texts apart, such as a msgctxt."""
+    target: str | None = None
+    """The translation that the file already has; None if the format holds one language, so the text itself is replaced."""
+    state: State = "untranslated"
+    dialect: Kind | None = None
+    """How placeholders are written; None if the file does not say it."""
+    plural: str = ""
+    """The plural form: a number for gettext, a category such as "one" elsewhere."""
+    is_ambiguous: bool = False
+    """Whether the source text does not tell which plural form is wanted."""
+    held: str = ""
+    """Why it is not translated, if it cannot be."""
+
+    @property
+    def current(self) -> str:
+        """What the file has at this place."""
+        return self.text if self.target is None else self.target
+
+
+def no_marks(new: NewTexts) -> Iterable[Edit]:
+    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A file. Segments are in the order of the file and do not overlap.
+    """A file. Segments do not overlap.
 
     Example:
         >>> document = read_document("note.txt", b"one\\ntwo\\n")
         >>> [segment.text for segment in document.segments]
         ['one', 'two']
-        >>> document.write(["eins", "zwei"])
-        b'eins\\nzwei\\n'
+        >>> document.write(["eins", None])
+        b'eins\\ntwo\\n'
     """
 
     content: bytes
     segments: tuple[Segment, ...]
     media_type: str
+    encoding: str = "utf-8"
+    source_language: str | None = None
+    """As the file states it."""
+    target_language: str | None = None
+    marks: Callable[[NewTexts], Iterable[Edit]] = no_marks
+    """Edits outside the texts that follow from them, such as flags of doubt and the language in a header."""
 
-    def write(self, translations: Sequence[str]) -> bytes:
-        """The file with these texts in place of its segments."""
+    def write(self, translations: Sequence[str | NewText | None]) -> bytes:
+        """The file with these texts in place of its segments. A segment without a new text keeps its bytes."""
         if len(translations) != len(self.segments):
             raise InputError(f"{len(translations)} translations for {len(self.segments)} segments.")
-        parts, last = [], 0
-        for segment, translation in zip(self.segments, translations, strict=True):
-            parts += [self.content[last : segment.start], segment.encode(translation)]
-            last = segment.end
-        return b"".join([*parts, self.content[last:]])
+        new = [NewText(each) if isinstance(each, str) else each for each in translations]
+        edits = [
+            Edit(segment.start, segment.end, segment.encode(each.text))
+            for segment, each in zip(self.segments, new, strict=True)
+            if each is not None and each.text != segment.current
+        ]
+        return spliced(self.content, [*edits, *self.marks(new)])
+
+    def storable(self, text: str) -> str:
+        """The text with a question mark for each character that the encoding of the file lacks."""
+        return text.encode(self.encoding, errors="replace").decode(self.encoding)
+
+
+def spliced(content: bytes, edits: Iterable[Edit]) -> bytes:
+    """Insertions at one place keep their order."""
+    parts, last = [], 0
+    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
+        if edit.start < last:
+            raise InputError(f"two edits overlap at byte {edit.start:,}.")
+        parts += [content[last : edit.start], edit.content]
+        last = edit.end
+    return b"".join([*parts, content[last:]])

@@ -1,7 +1,7 @@
 """The character encoding of a text file, from its first bytes."""
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from qkv.errors import DataError
@@ -34,6 +34,11 @@ class Decoded:
             offset += len(self.text[last:place].encode(self.encoding, errors="surrogatepass"))
             last = place
             yield offset
+
+    def offsets(self, places: Iterable[int]) -> dict[int, int]:
+        """The byte offset of each of these character offsets, in one pass."""
+        ordered = sorted(set(places))
+        return dict(zip(ordered, self.byte_offsets(ordered), strict=True))
 
 
 def decode(content: bytes, declared: str | None = None) -> Decoded:

@@ -25,4 +25,6 @@ def read_html(content: bytes) -> Document:
         )
         for piece in pieces
     ]
-    return Document(content=content, segments=tuple(segments), media_type="text/html")
+    return Document(
+        content=content, segments=tuple(segments), media_type="text/html", encoding=decoded.encoding
+    )

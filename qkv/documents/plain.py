@@ -18,4 +18,6 @@ def read_plain(content: bytes) -> Document:
     segments = [
         Segment(text=line[0], start=next(offsets), end=next(offsets), encode=decoded.encode) for line in lines
     ]
-    return Document(content=content, segments=tuple(segments), media_type="text/plain")
+    return Document(
+        content=content, segments=tuple(segments), media_type="text/plain", encoding=decoded.encoding
+    )

@@ -13,13 +13,26 @@ from qkv.text.entities import character_of
 from qkv.text.markup import ENTITY, Markup, MarkupScanner, pairs
 from qkv.text.segment import split_to_fit
 
-Kind = Literal["tags", "urls", "emails", "placeholders", "numbers"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Dialect = Literal[
+    "c-format", "python-format", "python-brace-format", "qt-format", "ruby-format", "i18next-format", "icu-format"
+]  # fmt: skip
+Kind = Literal["tags", "urls", "emails", "placeholders", "numbers"] | Dialect
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+"""How one kind of program writes placeholders. "placeholders" are those that can hardly be anything else."""
+KINDS: tuple[Kind, ...] = ("tags", "urls", "emails", "placeholders", "numbers", *DIALECTS)
 
 # Linear time on any text: an unbounded repeat cannot restart inside its own match, and no two adjacent unbounded
 # repeats accept the same character. Tags are found by the scanner in qkv.text.markup.
 PRINTF = r"[#0+-]{0,5}(?:\d{0,9}|\*)(?:\.(?:\d{1,9}|\*))?"
 PRINTF_TYPE = r"(?:hh|h|ll|l|L|z|j|t)?[sdiufFeEgGxXoc@]"
+
+PRINTF_ANY = (  # flags, width, precision and length of a type that is known to follow
+    r"[#0+'-]{0,5}(?:\d{1,9}|\*(?:\d{1,9}\$)?)?(?:\.(?:\d{1,9}|\*(?:\d{1,9}\$)?)?)?(?:hh|h|ll|l|L|q|z|j|t)?"
+)
+# A space is also a flag, but "100% sure" has no placeholder.
+C_FORMAT = (
+    rf"%%|%(?:\d{{1,9}}\$)?{PRINTF_ANY}[diouxXeEfFgGaAcCsSpnm@]|% [diouxXeEfFgGs](?!\w)|%<PRI\w{{1,20}}>"
+)
 
 # An address ends before white space, quotes, angle brackets and their entities. Punctuation belongs to it only if more of
 # the address follows. Closed brackets and entities belong to it as a whole, so no placeholder is cut. An opening bracket
@@ -42,6 +55,15 @@ TEXT_PATTERNS: dict[Kind, str] = {
         rf"|%(?:\d{{1,9}}\$)?{PRINTF}{PRINTF_TYPE}(?!\w)|%%|\[\[[^\[\]]*\]\]"
     ),
     "numbers": r"(?<![\w.,])\d+(?:[.,:/-]\d+)*(?![\w])",
+    "c-format": C_FORMAT,
+    "python-format": rf"%%|%(?:\([^()%]{{1,100}}\))?{PRINTF_ANY}[diouxXeEfFgGcrsa]|% [diouxXeEfFgGrs](?!\w)",
+    "python-brace-format": r"\{\{[^{}]*+\}\}|\{\{|\}\}|\{(?:[^{}]++|\{[^{}]*+\})*+\}",
+    "qt-format": r"%%|%L?(?:\d{1,2}|n)",
+    "ruby-format": rf"[%#]\{{[^{{}}]*+\}}|%<\w{{1,100}}>{PRINTF_ANY}[a-zA-Z]|{C_FORMAT}",
+    "i18next-format": (
+        r"\{\{[^{}]*+\}\}|\$t\([^()]*+\)|</?\d{1,9}\s?/?>|[$%]?\{[^{}\s]*+\}|%(?:\d{1,9}\$)?[sd@](?!\w)"
+    ),
+    "icu-format": r"\{[^{}]*+\}",
 }
 SIGNS: dict[Kind, str] = {  # every span has its kind's sign; most text has none, and is searched no further
     "tags": "[<&]",
@@ -49,7 +71,15 @@ SIGNS: dict[Kind, str] = {  # every span has its kind's sign; most text has none
     "emails": "@",
     "placeholders": r"[{%]|\[\[",
     "numbers": r"\d",
+    "c-format": "%",
+    "python-format": "%",
+    "python-brace-format": "[{}]",
+    "qt-format": "%",
+    "ruby-format": "[%#]",
+    "i18next-format": "[{%$<]",
+    "icu-format": "{",
 }
+KIND_OF_GROUP = {kind.replace("-", "_"): kind for kind in KINDS}
 AFTER_ADDRESS = rf"(?={PUNCTUATION}*+(?:$|{ENDS_ADDRESS}))"  # punctuation after an address is not part of it
 TAKES_NEXT_ARGUMENT = (  # placeholders with neither a number nor a name
     re.compile(rf"%{PRINTF}{PRINTF_TYPE}"),
@@ -82,7 +112,7 @@ def spans_in_order(text: str, kinds: Collection[Kind]) -> Iterator[ProtectedSpan
             yield ProtectedSpan("tags", text[tag.start : tag.end], tag.start, tag.end, tag)
             last = tag.end
         elif match:
-            yield ProtectedSpan(match.lastgroup, match.group(), *match.span())  # type: ignore[arg-type]
+            yield ProtectedSpan(KIND_OF_GROUP[match.lastgroup or ""], match.group(), *match.span())
             last = match.end()
         if pattern and match and match.start() < last:
             match = pattern.search(text, last)
@@ -99,7 +129,8 @@ def sign_of(kinds: frozenset[Kind]) -> re.Pattern[str]:
 @cache
 def pattern_for(kinds: frozenset[Kind]) -> re.Pattern[str] | None:
     wanted = [kind for kind in TEXT_PATTERNS if kind in kinds]
-    return re.compile("|".join(f"(?P<{kind}>{TEXT_PATTERNS[kind]})" for kind in wanted)) if wanted else None
+    groups = (f"(?P<{kind.replace('-', '_')}>{TEXT_PATTERNS[kind]})" for kind in wanted)
+    return re.compile("|".join(groups)) if wanted else None
 
 
 def character_in(span: ProtectedSpan) -> str | None:

@@ -56,7 +56,7 @@ OPTIONS = {
         --valid-size --temperature --top-p --guidance --measured-captions --measured-candidates""",
     "translate": RUNNING
     + """
-        --input --output --overwrite --beam-size --length-penalty --num-hypotheses --glossary --protect
+        --input --output --overwrite --format --all --also-fuzzy --beam-size --length-penalty --num-hypotheses --glossary --protect
         --target-language --alignments --scores --json --min-confidence
         --temperature --top-k --top-p --min-p --patience --coverage-penalty --sample --seed
         --repetition-penalty --no-repeat-ngram-size --prefix --contain --avoid --batch-tokens

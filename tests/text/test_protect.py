@@ -1,11 +1,13 @@
 """Spans that are not for translation are found, and nothing else is."""
 
 import random
+import time
 
 import pytest
 
 from qkv.text.protect import (
     BY_DEFAULT,
+    DIALECTS,
     KINDS,
     all_kept,
     occurrences,
@@ -187,3 +189,27 @@ def test_the_quick_check_for_plain_text_hides_no_span() -> None:
         text = "".join(draw.choices(parts, k=draw.randrange(6)))
         kinds = draw.sample(KINDS, draw.randrange(len(KINDS) + 1))
         assert protected_spans(text, kinds) == list(spans_in_order(text, kinds)), (text, kinds)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "spans"),
+    [
+        ("c-format", "100% sure: %5.2f%% of %1$s, %*d, %lu and % d", ["%5.2f", "%%", "%1$s", "%*d", "%lu", "% d"]),
+        ("python-format", "%(name)s has %r, %-5d and 5 % of {x}", ["%(name)s", "%r", "%-5d"]),
+        ("python-brace-format", "{} {0!r:>{width}} {{x}} {a b}", ["{}", "{0!r:>{width}}", "{{x}}", "{a b}"]),
+        ("qt-format", "%1 of %L2, %n file(s), %Ln and %s", ["%1", "%L2", "%n", "%Ln"]),
+        ("ruby-format", "%{name}, #{x} and %<n>.2f", ["%{name}", "#{x}", "%<n>.2f"]),
+        ("i18next-format", "{{ n }} <0>a</0> $t(a.b) {x} %{y} 5 %", ["{{ n }}", "<0>", "</0>", "$t(a.b)", "{x}", "%{y}"]),
+        ("icu-format", "{ name } and {n, number}", ["{ name }", "{n, number}"]),
+    ],
+)  # fmt: skip
+def test_every_dialect_has_its_own_placeholders(dialect: str, text: str, spans: list[str]) -> None:
+    assert found(text, (dialect,)) == spans
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("part", ["{", "{a{}", "%(", "%5.", "$t(", "<1", "%<", "%{", "}"])
+def test_dialects_take_linear_time(dialect: str, part: str) -> None:
+    began = time.perf_counter()
+    found(part * 100_000, (dialect,))
+    assert time.perf_counter() - began < 5

@@ -7,7 +7,7 @@ search passes every option that it does not know to the general search (see `pla
 
 import math
 from dataclasses import dataclass, field, fields, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from qkv.decoding.sampling_options import Sampling, sampling_rules
 from qkv.errors import InputError, check_rules
@@ -60,7 +60,8 @@ class TranslationOptions(Sampling):
     glossary: OrData[Glossary] = field(default_factory=Glossary)
     """Terms with a fixed translation: a file with a source term, a tab and its translation on each line."""
     protect: tuple[Kind, ...] = BY_DEFAULT
-    """What is copied unchanged: placeholders, tags, urls, emails, numbers; or none."""
+    """What is copied unchanged: placeholders, tags, urls, emails, numbers; or none. Instead of placeholders in general,
+    those of c-format, python-format, python-brace-format, qt-format, ruby-format, i18next-format or icu-format."""
     target_language: str | None = None
     """Target language, for a model with several. A text that begins with >>code<< overrides it."""
     draft: str | None = None
@@ -159,6 +160,22 @@ class LineOptions:
     """Write one JSON object per line, with scores, words and alignments."""
 
 
+Format = Literal["txt", "po", "pot", "json", "arb"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """What is translated in a file with strings of a program."""
+
+    format: Format | None = None
+    """Format of the input file; by default, by its name. txt is plain text, line by line."""
+    all: bool = False
+    """In catalogs such as .po, also translate what has a translation."""
+    also_fuzzy: bool = False
+    """In catalogs such as .po, also translate again what is marked as fuzzy."""
+
+
 DEFAULTS = TranslationOptions()
 ANY_CONFIDENCE = ConfidenceOptions()
 PLAIN_LINES = LineOptions()
+ANY_FILE = FileOptions()

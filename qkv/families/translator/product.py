@@ -15,9 +15,11 @@ from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import (
     ANY_CONFIDENCE,
+    ANY_FILE,
     DEFAULTS,
     PLAIN_LINES,
     ConfidenceOptions,
+    FileOptions,
     LineOptions,
     TranslationOptions,
 )
@@ -313,7 +315,7 @@ class Translator(Model):
             self.translate, texts, options, details=details, ensemble=ensemble, done=done, **keywords
         )
 
-    @with_options(TranslationOptions, ConfidenceOptions, LineOptions)
+    @with_options(TranslationOptions, ConfidenceOptions, LineOptions, FileOptions)
     def translate_file(
         self,
         input: str | Path,
@@ -325,12 +327,14 @@ class Translator(Model):
         progress: bool = True,
         **keywords: Any,
     ) -> None:
-        """Translate a file line by line into another file, as `qkv translate --input --output` does.
+        """Translate a file into another file, as `qkv translate --input --output` does.
 
-        If it is interrupted, the same call resumes it. The output appears under its name when it is complete.
+        Plain text is translated line by line. If it is interrupted, the same call resumes it. In .po, .pot, .json and .arb
+        files the strings are translated, and every other byte stays; OUTPUT.report.jsonl says what was done with each
+        string. The output appears under its name when it is complete.
 
         Args:
-            input: The file to translate, in UTF-8.
+            input: The file to translate. Plain text is in UTF-8.
             output: The file for the translations.
             options: Options as an object. Keywords replace its fields.
             overwrite: Replace the output file if it exists.
@@ -343,12 +347,20 @@ class Translator(Model):
             >>> qkv.load("runs/en-de").translate_file("letters.en", "letters.de", progress=False)
             >>> Path("letters.de").read_text().count("\\n")
             2
+            >>> Path("en.json").write_text('{"title": "one two", "size": 3}') > 0
+            True
+            >>> qkv.load("runs/en-de").translate_file("en.json", "de.json", progress=False)
+            >>> Path("de.json").read_text().endswith(', "size": 3}')
+            True
         """
-        decoding, confidence, form = split_options(keywords, options, ANY_CONFIDENCE, PLAIN_LINES)
+        decoding, confidence, form, files = split_options(
+            keywords, options, ANY_CONFIDENCE, PLAIN_LINES, ANY_FILE
+        )
         self._translate_file(
             Path(input),
             Path(output),
             LineTranslation(options=decoding, confidence=confidence, form=form),
+            files,
             overwrite=overwrite,
             ensemble=ensemble,
             progress=progress,
@@ -359,16 +371,25 @@ class Translator(Model):
         source: Path,
         output: Path,
         lines: LineTranslation,
+        files: FileOptions = ANY_FILE,
         *,
         overwrite: bool = False,
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
+        from qkv.families.translator.catalogs import CatalogJob, catalog_format, check_catalog_options
         from qkv.runtime.file_job import FileJob
 
         self._check_confidence(lines.confidence)
         model = self._together_with(ensemble)
         pipeline = model._pipeline
+        format = catalog_format(source, files)
+        if format is not None:
+            check_catalog_options(lines)
+            CatalogJob(source, output, format, overwrite=overwrite).run(
+                pipeline, lines, files, progress=progress
+            )
+            return
         FileJob(source, output, model._identity(lines), overwrite=overwrite).run(
             lambda first, part, done: lines.records(pipeline, part, done, first), progress=progress
         )

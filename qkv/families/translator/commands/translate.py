@@ -10,13 +10,16 @@ from qkv.cli.inputs import OptionalFile, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
+from qkv.documents import is_catalog
 from qkv.errors import QkvError
 from qkv.families.translator.options import (
     ANY_CONFIDENCE,
+    ANY_FILE,
     DEFAULTS,
     PLAIN_LINES,
     PROTECTED,
     ConfidenceOptions,
+    FileOptions,
     LineOptions,
     TranslationOptions,
 )
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.product import Translator
 
 COMMON = {
-    "input", "output", "overwrite", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
+    "input", "output", "overwrite", "format", "all", "also-fuzzy", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
     "alignments", "json", "min-confidence", "threads", "compute-type",
 }  # fmt: skip
 
@@ -62,11 +65,12 @@ class Translate:
     text: Positional[tuple[str, ...]] = ()
     """Text to translate, line by line. By default, lines are read from --input or from standard input."""
     input: OptionalFile = None
-    """File to translate, line by line."""
+    """File to translate: plain text line by line, or the strings of a .po, .pot, .json or .arb file."""
     output: OptionalOutput = None
-    """File for the translations of --input. If the job is interrupted, the same command resumes it."""
+    """File for the translations of --input. For plain text, the same command resumes an interrupted job."""
     overwrite: bool = False
     """Replace the output file if it exists."""
+    files: Annotated[FileOptions, Flag(name="")] = ANY_FILE
     options: Annotated[TranslationOptions, Flag(name=""), REPEATED] = DEFAULTS
     form: Annotated[LineOptions, Flag(name="")] = PLAIN_LINES
     confidence: Annotated[ConfidenceOptions, Flag(name="")] = ANY_CONFIDENCE
@@ -87,7 +91,9 @@ def main(arguments: list[str]) -> None:
     translator = open_model(command)
     lines = line_translation(command)
     if command.output is not None and command.input is not None:
-        translator._translate_file(command.input, command.output, lines, overwrite=command.overwrite)
+        translator._translate_file(
+            command.input, command.output, lines, command.files, overwrite=command.overwrite
+        )
         return
     translator._check_confidence(command.confidence)
     print_translations(command, translator, lines)
@@ -115,6 +121,10 @@ def check(command: Translate) -> None:
         raise QkvError("give either texts or --input, not both.")
     if command.output is not None and command.input is None:
         raise QkvError("--output needs --input. Without --input, translations go to standard output.")
+    if command.output is None and command.files != ANY_FILE:
+        raise QkvError("--format, --all and --also-fuzzy need --input and --output.")
+    if command.output is None and command.input is not None and is_catalog(command.input.name):
+        raise QkvError(f"{command.input} has strings of a program: add --output for the translated file.")
 
 
 def open_model(command: Translate) -> "Translator":

@@ -1,0 +1,116 @@
+"""JSON files with strings of a program (.json), and those of Flutter (.arb): every string value is a segment."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from qkv.documents.document import Document, Edit, NewTexts, Segment
+from qkv.documents.encodings import Decoded, decode
+from qkv.documents.json_scanner import JsonString, strings_of
+from qkv.text.protect import Kind
+
+PLURAL_KEY = re.compile(r".*_(zero|one|two|few|many|other)", re.DOTALL)
+ICU = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
+ICU_REASON = "it is an ICU message with plural or select"
+SURROGATE = re.compile("[\ud800-\udfff]")
+UNICODE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u([0-9a-fA-F]{4})")
+SHORT = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", '"': '"', "\\": "\\"}
+LOCALE = "@@locale"
+
+
+def read_json(content: bytes, target: str | None = None) -> Document:
+    """Nested strings, as i18next and Vue have them. The file holds one language."""
+    decoded = decode(content)
+    return document_of(content, decoded, list(strings_of(decoded.text)), "i18next-format")
+
+
+def read_arb(content: bytes, target: str | None = None) -> Document:
+    """Keys that begin with @ are metadata. The locale becomes the target language."""
+    decoded = decode(content)
+    strings = list(strings_of(decoded.text))
+    texts = [each for each in strings if not str(each.path[0] if each.path else "").startswith("@")]
+    locale = next((each for each in strings if each.path == (LOCALE,)), None)
+    return document_of(content, decoded, texts, "icu-format", locale, target)
+
+
+@dataclass(frozen=True)
+class Style:
+    """Which characters a file writes as \\u escapes, and how."""
+
+    escaped: frozenset[str]
+    only_ascii: bool
+    upper: bool
+    slashes: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Style":
+        codes = UNICODE_ESCAPE.findall(text)
+        found = frozenset(chr(int(code, 16)) for code in codes)
+        return cls(
+            escaped=found,
+            only_ascii=text.isascii() and any(each > "\x7f" for each in found),
+            upper=any(code != code.lower() for code in codes),
+            slashes="\\/" in text,
+        )
+
+    def quoted(self, text: str) -> str:
+        return '"' + "".join(map(self.character, text)) + '"'
+
+    def character(self, character: str) -> str:
+        if character in SHORT:
+            return f"\\{SHORT[character]}"
+        if character == "/" and self.slashes:
+            return "\\/"
+        if character in self.escaped or character < " " or (self.only_ascii and character > "\x7f"):
+            units = character.encode("utf-16-be", errors="surrogatepass").hex()
+            units = units.upper() if self.upper else units
+            return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+        return character
+
+
+def document_of(
+    content: bytes,
+    decoded: Decoded,
+    strings: Sequence[JsonString],
+    dialect: Kind,
+    locale: JsonString | None = None,
+    target: str | None = None,
+) -> Document:
+    style = Style.of(decoded.text)
+    slots = [*strings, *([locale] if locale else [])]
+    offsets = decoded.offsets(place for each in slots for place in (each.start, each.end))
+
+    def encode(text: str) -> bytes:
+        return decoded.encode(style.quoted(text))
+
+    def marks(new: NewTexts) -> Iterator[Edit]:
+        if locale and target and any(each is not None for each in new):
+            yield Edit(offsets[locale.start], offsets[locale.end], encode(target.replace("-", "_")))
+
+    segments = [
+        Segment(
+            text=each.text,
+            start=offsets[each.start],
+            end=offsets[each.end],
+            encode=encode,
+            key=".".join(map(str, each.path)),
+            dialect=dialect,
+            plural=plural_of(each),
+            held=ICU_REASON if ICU.search(each.text) else "",
+        )
+        for each in strings
+        if each.text.strip() and not SURROGATE.search(each.text)
+    ]
+    return Document(
+        content=content,
+        segments=tuple(segments),
+        media_type="application/json",
+        encoding=decoded.encoding,
+        source_language=locale.text if locale else None,
+        marks=marks,
+    )
+
+
+def plural_of(string: JsonString) -> str:
+    found = PLURAL_KEY.fullmatch(str(string.path[-1])) if string.path else None
+    return found[1] if found else ""

@@ -1,0 +1,190 @@
+"""Files with strings of a program are translated in place, with a report, from Python and from the command line."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import USAGE, code_of, save_untrained
+
+import qkv
+from qkv.documents import CATALOGS, read_catalog
+from qkv.families.translator.options import Format
+from qkv.families.translator.pipeline import Pipeline
+from qkv.families.translator.translations import Confidence, Translation
+
+PO = b"""msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\\n"
+"Language: \\n"
+
+#, c-format
+msgid "one %s"
+msgstr ""
+
+#, fuzzy
+msgid "two"
+msgstr "alt"
+
+msgid "three"
+msgstr "drei"
+
+#, c-format
+msgctxt "other"
+msgid "one %s"
+msgstr ""
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    save_untrained(tmp_path / "model", ["one two three", "eins zwei drei"], beam=1, length_penalty=0.0)
+    monkeypatch.chdir(tmp_path)
+    Path("in.po").write_bytes(PO)
+    return tmp_path
+
+
+def report_of(output: str) -> list[dict[str, Any]]:
+    return [
+        json.loads(line) for line in Path(f"{output}.report.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+
+
+@pytest.fixture
+def says(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A model that says this, with the confidence 0.3, and the texts that it was given."""
+    asked: list[str] = []
+
+    def hypotheses(_: Pipeline, texts: list[str], *rest: Any) -> list[list[Translation]]:
+        asked.extend(texts)
+        return [
+            [Translation(text=f"({text})", score=-1.0, log_probabilities=(-1.0,), confidence=0.3)]
+            for text in texts
+        ]
+
+    monkeypatch.setattr(Pipeline, "hypotheses", hypotheses)
+    return asked
+
+
+def state_of(name: str) -> list[tuple[str | None, str]]:
+    return [(each.target, each.state) for each in read_catalog("po", Path(name).read_bytes()).segments]
+
+
+@pytest.mark.usefixtures("folder")
+def test_only_what_is_missing_is_translated_and_equal_texts_once(says: list[str]) -> None:
+    translator = qkv.load("model")
+    translator.translate_file("in.po", "out.po", progress=False)
+    assert says == ["one %s"]
+    assert state_of("out.po") == [("(one %s)", "translated"), ("alt", "fuzzy"), ("drei", "translated"), ("(one %s)", "translated")]  # fmt: skip
+    assert [(each["origin"], each["target"]) for each in report_of("out.po")] == [
+        ("model", "(one %s)"), ("file", "alt"), ("file", "drei"), ("model", "(one %s)")
+    ]  # fmt: skip
+    assert "Language: xx\\n" in Path("out.po").read_text(encoding="utf-8")
+    translator.translate_file("in.po", "fuzzy.po", also_fuzzy=True, progress=False)
+    assert [target for target, _ in state_of("fuzzy.po")] == ["(one %s)", "(two)", "drei", "(one %s)"]
+    translator.translate_file("in.po", "all.po", all=True, progress=False)
+    assert [target for target, _ in state_of("all.po")] == ["(one %s)", "(two)", "(three)", "(one %s)"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_lost_placeholder_makes_a_translation_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = Translation(text="eins", score=-1.0, log_probabilities=(-1.0,))
+    monkeypatch.setattr(Pipeline, "hypotheses", lambda _, texts, *rest: [[lost] for _ in texts])
+    qkv.load("model").translate_file("in.po", "out.po", progress=False)
+    assert state_of("out.po")[0] == ("eins", "fuzzy")
+    first = report_of("out.po")[0]
+    assert (first["checks"], first["doubtful"], first["key"]) == (["placeholders"], True, "one %s")
+
+
+@pytest.mark.usefixtures("folder", "says")
+def test_low_confidence_is_marked_or_left_out() -> None:
+    translator = qkv.load("model")
+    never = Confidence(bias=0.0, weights=(0.0, 0.0, 0.0), good="exact")
+    translator._defaults = replace(translator._defaults, confidence=never)
+    translator.translate_file("in.po", "out.po", min_confidence=0.5, progress=False)
+    assert state_of("out.po")[0] == ("(one %s)", "fuzzy")
+    assert report_of("out.po")[0]["confidence"] == 0.3
+    translator.translate_file("in.po", "sure.po", min_confidence=0.5, withhold=True, progress=False)
+    assert state_of("sure.po")[0] == ("", "untranslated")
+
+
+@pytest.mark.usefixtures("folder", "says")
+def test_characters_that_the_encoding_lacks_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("in.po").write_bytes(PO.replace(b"UTF-8", b"ISO-8859-1"))
+    said = Translation(text="😀 %s", score=-1.0, log_probabilities=(-1.0,))
+    monkeypatch.setattr(Pipeline, "hypotheses", lambda _, texts, *rest: [[said] for _ in texts])
+    qkv.load("model").translate_file("in.po", "out.po", progress=False)
+    assert state_of("out.po")[0] == ("? %s", "fuzzy")
+    assert report_of("out.po")[0]["checks"] == ["characters"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_real_model_keeps_the_placeholders_of_each_dialect() -> None:
+    texts = {
+        "a": "one {{x}} two",
+        "b": "one $t(key) two",
+        "c": "two <0>three</0>",
+        "d": "one {n, plural, one {two}}",
+    }
+    Path("en.json").write_text(json.dumps(texts), encoding="utf-8")
+    qkv.load("model").translate_file("en.json", "de.json", progress=False)
+    made = json.loads(Path("de.json").read_text(encoding="utf-8"))
+    assert [
+        made["a"].count("{{x}}"),
+        made["b"].count("$t(key)"),
+        made["c"].count("<0>"),
+        made["c"].count("</0>"),
+    ] == [1] * 4
+    assert made["d"] == texts["d"]
+    assert [each["origin"] for each in report_of("de.json")] == ["model"] * 3 + ["held"]
+    assert not any(each["doubtful"] for each in report_of("de.json"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_writes_what_python_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    qkv.load("model").translate_file("in.po", "python.po", also_fuzzy=True, progress=False)
+    command = ("translate", "model", "--input", "in.po", "--output", "command.po", "--also-fuzzy")
+    assert code_of(*command) == 0
+    assert Path("command.po").read_bytes() == Path("python.po").read_bytes()
+    assert "3 of 4 strings translated" in capsys.readouterr().err
+    assert code_of(*command) == USAGE  # nothing is overwritten
+    assert code_of(*command, "--overwrite") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--input", "in.po"], "add --output"),
+        (["--input", "in.po", "--output", "in.po"], "would overwrite the input"),
+        (["--input", "in.po", "--output", "out.po", "--scores"], "--scores can only be used for plain text"),
+        (["--input", "in.txt", "--output", "out.txt", "--all"], "are for catalogs"),
+        (["one", "--format", "po"], "need --input and --output"),
+        (["--input", "in.pdf", "--output", "out.pdf"], "cannot be translated"),
+        (["--input", "broken.json", "--output", "out.json"], "broken.json: line 1 is not valid JSON"),
+        (["--input", "fr.po", "--output", "out.po"], "states the target language fr"),
+    ],
+)
+def test_what_cannot_work_is_an_error(
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("in.txt", "in.pdf", "broken.json"):
+        (folder / name).write_text("one\n", encoding="utf-8")
+    (folder / "fr.po").write_bytes(PO.replace(b"Language: ", b"Language: fr"))
+    assert code_of("translate", "model", *arguments) != 0
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not list(folder.glob("out.*"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_format_can_be_given() -> None:
+    Path("strings").write_text('{"a": "one"}', encoding="utf-8")
+    translator = qkv.load("model")
+    translator.translate_file("strings", "out", format="json", progress=False)
+    assert list(json.loads(Path("out").read_text(encoding="utf-8"))) == ["a"]
+    translator.translate_file("in.po", "lines.txt", format="txt", progress=False)
+    assert len(Path("lines.txt").read_text(encoding="utf-8").splitlines()) == PO.count(b"\n")
+
+
+def test_every_format_of_the_readers_is_an_option() -> None:
+    assert set(Format.__args__) == {"txt", *CATALOGS}
