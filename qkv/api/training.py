@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from qkv.api.starting import (
     VALID,
@@ -27,6 +27,8 @@ from qkv.signatures import with_options
 from qkv.training.command import nominal_command
 
 if TYPE_CHECKING:
+    from qkv.api.loading import AnyModel
+    from qkv.families.bert.classifier import TextClassifier
     from qkv.families.bert.product import Bert
     from qkv.families.dalle.codes import Codebook
     from qkv.families.dalle.product import ImageGenerator
@@ -319,6 +321,34 @@ def train_dalle(
     return model
 
 
+# Data decide what a language model becomes, so a type checker knows all methods of the result. A model of no known class
+# comes last: earlier it would hide the others.
+
+
+@overload
+def fine_tune(model: AnyModel | str | Path, data: Any = ..., **options: Any) -> AnyModel: ...
+
+
+@overload
+def fine_tune(model: Translator, data: Any = ..., **options: Any) -> Translator: ...
+
+
+@overload
+def fine_tune(model: LanguageModel, data: Any = ..., **options: Any) -> AnyModel: ...
+
+
+@overload
+def fine_tune(model: Bert, data: Any = ..., **options: Any) -> TextClassifier: ...
+
+
+@overload
+def fine_tune(model: ImageClassifier, data: Any = ..., **options: Any) -> ImageClassifier: ...
+
+
+@overload
+def fine_tune(model: Any, data: Any = ..., **options: Any) -> Any: ...
+
+
 @with_options(
     *(
         each
@@ -423,7 +453,7 @@ def resume(
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
     **options: Any,
-) -> Any:
+) -> AnyModel:
     """Resume a training run that was interrupted, or extend one that is complete.
 
     The run continues as if it had never stopped. It keeps its options. Its data may be given again if files have moved.
@@ -451,4 +481,5 @@ def resume(
         4
     """
     limits = {name: value for name, value in (("steps", steps), ("minutes", minutes)) if value is not None}
-    return resume_model("resume", Path(output), {**options, **limits}, callbacks, progress)
+    model: AnyModel = resume_model("resume", Path(output), {**options, **limits}, callbacks, progress)
+    return model

@@ -32,6 +32,7 @@ def read_options(
     default: Command | None = None,
     common: Collection[str] | None = None,
     needs: str = "",
+    hidden: Collection[str] = (),
 ) -> Command:
     """Parse the arguments of a command, or print its help and exit.
 
@@ -43,13 +44,15 @@ def read_options(
         default: An instance with the defaults, if they differ from the class's.
         common: Names of the options that `--help` shows; `--help-all` shows the rest. None for all.
         needs: Options that choose this command among others of the same name.
+        hidden: Flags that no help shows, because the command rejects them with a better message.
     """
     fields = option_fields(kind, default)
     if arguments == [LIST_OPTIONS]:
         raise ListedOptions(fields)
     if wants_help(arguments):
         everything = HELP_ALL in arguments
-        sys.stdout.write(help_text(prog, description, fields, common, everything=everything, needs=needs))
+        shown = [field for field in fields if not {*hidden} & {*field.names}]
+        sys.stdout.write(help_text(prog, description, shown, common, everything=everything, needs=needs))
         sys.exit(0)
     check_renamed(prog, fields, arguments)
     mistake = find_mistake(prog, fields, arguments)

@@ -176,6 +176,16 @@ class TextInputs(Model):
 
         return INPUTS[reads].apply(inputs, many)
 
+    @overload
+    async def aclassify(
+        self, inputs: str | tuple[str, str], options: PredictionOptions = ..., **keywords: Any
+    ) -> Prediction: ...
+
+    @overload
+    async def aclassify(
+        self, inputs: Column, options: PredictionOptions = ..., **keywords: Any
+    ) -> list[Prediction]: ...
+
     @with_options(PredictionOptions)
     async def aclassify(
         self,

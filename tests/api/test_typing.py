@@ -12,6 +12,13 @@ import qkv
 
 number: int = qkv.load("runs/en-de", kind=qkv.Translator).translate("Hello.")
 qkv.Translator.load("runs/en-de").generate("Hello.")
+
+
+async def served(translator: qkv.Translator) -> int:
+    return await translator.atranslate("Hello.")
+
+
+qkv.fine_tune(qkv.Translator.load("runs/en-de"), output="runs/tuned").generate("Hello.")
 """
 
 
@@ -35,6 +42,8 @@ def test_a_program_of_a_user_is_typed(tmp_path: Path) -> None:
     )
     found = [line for line in ran.stdout.splitlines() if ": error: " in line]
     assert [line for line in found if "user_program" in line] == [], ran.stdout
-    assert len(found) == 2, ran.stdout
+    assert len(found) == 4, ran.stdout
     assert 'expression has type "str"' in found[0]
     assert '"Translator" has no attribute "generate"' in found[1]
+    assert 'got "str", expected "int"' in found[2]
+    assert '"Translator" has no attribute "generate"' in found[3]

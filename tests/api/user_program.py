@@ -56,6 +56,18 @@ def other_models(image: Path) -> None:
 async def served(translator: Translator) -> None:
     answer: str = await translator.atranslate("Hello.", beam=4)
     print(answer)
+    many: list[str] = await translator.atranslate(["Hello.", "Goodbye."])
+    detailed: Translation = await translator.atranslate("Hello.", details=True)
+    continued: list[str] = await qkv.LanguageModel.load("runs/gpt").agenerate(["one"])
+    similarity: float = await qkv.Bert.load("runs/bert").asimilar("one", "two")
+    print(many, detailed.confidence, continued, similarity)
+
+
+def trained(translator: Translator, bert: qkv.Bert) -> None:
+    tuned: Translator = qkv.fine_tune(translator, [("a", "b")], output="runs/tuned", steps=2)
+    classifier: qkv.TextClassifier = qkv.fine_tune(bert, [("a", "good")], output="runs/labels")
+    resumed: str = qkv.resume("runs/tuned", steps=4).translate("a")
+    print(tuned.translate("a"), classifier.classify("a").label, resumed)
 
 
 def careful() -> None:

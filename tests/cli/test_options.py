@@ -84,3 +84,13 @@ def test_help_keeps_to_the_width_of_the_terminal(
     shown = capsys.readouterr()
     assert "Folder of the model." in shown.out
     assert max(map(len, shown.out.splitlines())) <= 90
+
+
+def test_distill_shows_no_option_that_it_rejects(capsys: pytest.CaptureFixture[str]) -> None:
+    from qkv.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["distill", "--help-all"])
+    shown = capsys.readouterr().out
+    assert "--distillation-weight" in shown
+    assert "--teacher-models" not in shown

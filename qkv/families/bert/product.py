@@ -216,6 +216,14 @@ class Bert(Model):
             for places, each in zip(best.tolist(), probabilities.tolist(), strict=True)
         ]
 
+    @overload
+    async def afill(self, texts: str, options: FillOptions = ..., **keywords: Any) -> list[list[Guess]]: ...
+
+    @overload
+    async def afill(
+        self, texts: Column, options: FillOptions = ..., **keywords: Any
+    ) -> list[list[list[Guess]]]: ...
+
     @with_options(FillOptions)
     async def afill(self, texts: str | Column, options: FillOptions = FILL, **keywords: Any) -> Any:
         """Like `fill`, for asyncio: other tasks run while it works.
@@ -338,7 +346,7 @@ class Bert(Model):
     @with_options(EmbeddingOptions)
     async def aembed(
         self, texts: str | Column, options: EmbeddingOptions = EMBEDDING, **keywords: Any
-    ) -> Any:
+    ) -> Vectors:
         """Like `embed`, for asyncio: other tasks run while it works.
 
         Args:
@@ -353,7 +361,8 @@ class Bert(Model):
             >>> bool((asyncio.run(bert.aembed("one two")) == bert.embed("one two")).all())
             True
         """
-        return await in_thread(self.embed, texts, options, **keywords)
+        found: Vectors = await in_thread(self.embed, texts, options, **keywords)
+        return found
 
     @overload
     def similar(self, first: str, second: str, *, done: Done = ...) -> float: ...
@@ -419,6 +428,15 @@ class Bert(Model):
         first, second = np.split(normalize(vectors), 2)
         found: list[float] = (first * second).sum(1).tolist()
         return found
+
+    @overload
+    async def asimilar(self, first: str, second: str) -> float: ...
+
+    @overload
+    async def asimilar(self, first: Column, second: Column) -> list[float]: ...
+
+    @overload
+    async def asimilar(self, first: Sequence[tuple[str, str]]) -> list[float]: ...
 
     async def asimilar(self, first: Any, second: Any = None) -> Any:
         """Like `similar`, for asyncio: other tasks run while it works.

@@ -267,6 +267,24 @@ class ImageGenerator(Model):
 
         return CAPTIONS.apply(captions, lambda part: list(map(one, part)))
 
+    @overload
+    async def adraw(
+        self, captions: str, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+    ) -> list[Drawing]: ...
+
+    @overload
+    async def adraw(
+        self, captions: Column, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+    ) -> list[list[Drawing]]: ...
+
+    @overload
+    async def adraw(self, captions: str, options: DrawingOptions = ..., **keywords: Any) -> Drawing: ...
+
+    @overload
+    async def adraw(
+        self, captions: Column, options: DrawingOptions = ..., **keywords: Any
+    ) -> list[Drawing]: ...
+
     @with_options(DrawingOptions, SheetOptions)
     async def adraw(
         self,

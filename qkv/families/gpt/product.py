@@ -172,6 +172,16 @@ class LanguageModel(Model):
 
         return PROMPTS.apply(prompts, lambda several: list(map(one, several)))
 
+    @overload
+    async def agenerate(
+        self, prompts: str = ..., options: GenerationOptions = ..., **keywords: Any
+    ) -> str: ...
+
+    @overload
+    async def agenerate(
+        self, prompts: Column, options: GenerationOptions = ..., **keywords: Any
+    ) -> list[str]: ...
+
     @with_options(GenerationOptions)
     async def agenerate(
         self,

@@ -283,6 +283,56 @@ class Translator(Model):
 
         return TEXTS.apply(texts, many)
 
+    @overload
+    async def atranslate(
+        self,
+        texts: str,
+        options: TranslationOptions = ...,
+        *,
+        num_hypotheses: int,
+        details: Literal[True],
+        **keywords: Any,
+    ) -> list[Translation]: ...
+
+    @overload
+    async def atranslate(
+        self,
+        texts: Column,
+        options: TranslationOptions = ...,
+        *,
+        num_hypotheses: int,
+        details: Literal[True],
+        **keywords: Any,
+    ) -> list[list[Translation]]: ...
+
+    @overload
+    async def atranslate(
+        self, texts: str, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
+    ) -> Translation: ...
+
+    @overload
+    async def atranslate(
+        self, texts: Column, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
+    ) -> list[Translation]: ...
+
+    @overload
+    async def atranslate(
+        self, texts: str, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
+    ) -> list[str]: ...
+
+    @overload
+    async def atranslate(
+        self, texts: Column, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
+    ) -> list[list[str]]: ...
+
+    @overload
+    async def atranslate(self, texts: str, options: TranslationOptions = ..., **keywords: Any) -> str: ...
+
+    @overload
+    async def atranslate(
+        self, texts: Column, options: TranslationOptions = ..., **keywords: Any
+    ) -> list[str]: ...
+
     @with_options(TranslationOptions, ConfidenceOptions)
     async def atranslate(
         self,

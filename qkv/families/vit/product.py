@@ -161,6 +161,16 @@ class ImageClassifier(Model):
         chosen = replace_options(options, keywords)
         return IMAGES.apply(inputs, lambda part: self._classify(part, done, chosen))
 
+    @overload
+    async def aclassify(
+        self, inputs: Picture, options: ClassificationOptions = ..., **keywords: Any
+    ) -> Prediction: ...
+
+    @overload
+    async def aclassify(
+        self, inputs: Column, options: ClassificationOptions = ..., **keywords: Any
+    ) -> list[Prediction]: ...
+
     @with_options(ClassificationOptions)
     async def aclassify(self, inputs: Any, options: ClassificationOptions = DEFAULTS, **keywords: Any) -> Any:
         """Like `classify`, for asyncio: other tasks run while it works.

@@ -37,7 +37,13 @@ class Distill(DistillCommand):
 def main(arguments: list[str]) -> None:
     default = Distill(**vars(nominal_distillation(option_value(arguments, "--recipe"))))
     command = read_options(
-        Distill, arguments, prog="qkv distill", description=DESCRIPTION, default=default, common=COMMON
+        Distill,
+        arguments,
+        prog="qkv distill",
+        description=DESCRIPTION,
+        default=default,
+        common=COMMON,
+        hidden=["--teacher-models"],
     )
     from qkv.families.translator.distillation.report import summary_lines
     from qkv.progress.display import command_display
