@@ -160,7 +160,9 @@ def test_languages_are_kept_and_checked(memory: Memory, tmp_path: Path) -> None:
     memory.close()
     with Memory.open(memory.path, source_language="en-US") as again:
         assert again.languages == ("en", "de")
-    with pytest.raises(qkv.DataError, match=r"the target language of .* is de, but that of the program is fr"):
+    with pytest.raises(
+        qkv.DataError, match=r"the target language of .* is de, but that of the program is fr"
+    ):
         Memory.open(memory.path, target_language="fr")
     catalog = tmp_path / "fr.po"
     catalog.write_text('msgid ""\nmsgstr "Language: fr\\n"\n\nmsgid "a"\nmsgstr "b"\n')
