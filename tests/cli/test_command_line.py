@@ -90,8 +90,9 @@ OPTIONS = {
     "info": "--json",
     "completion": "",
 }
-# A student is trained as any translator is. The same command resumes it.
-STUDENT = [each for each in OPTIONS["train translator"].split() if each not in ("--resume", "--tensorboard")]
+# A student is trained as any translator is. The same command resumes it, and its teachers are given by their place.
+NOT_OF_STUDENTS = ("--resume", "--tensorboard", "--teacher-models")
+STUDENT = [each for each in OPTIONS["train translator"].split() if each not in NOT_OF_STUDENTS]
 OPTIONS["distill"] = f"""
     --text --target-text --test-source --test-target --test-pairs --reverse --num-hypotheses --closeness --teacher-beam-size
     --teacher-length-penalty --compute-type --threads --back-translation-tag --max-ratio --max-copied --min-confidence
