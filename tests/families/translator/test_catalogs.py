@@ -158,7 +158,7 @@ def test_the_command_writes_what_python_writes(capsys: pytest.CaptureFixture[str
         (["--input", "in.po"], "add --output"),
         (["--input", "in.po", "--output", "in.po"], "would overwrite the input"),
         (["--input", "in.po", "--output", "out.po", "--scores"], "--scores can only be used for plain text"),
-        (["--input", "in.txt", "--output", "out.txt", "--all"], "are for catalogs"),
+        (["--input", "in.txt", "--output", "out.txt", "--all"], "are not for plain text"),
         (["one", "--format", "po"], "need --input and --output"),
         (["--input", "in.pdf", "--output", "out.pdf"], "cannot be translated"),
         (["--input", "broken.json", "--output", "out.json"], "broken.json: line 1 is not valid JSON"),
