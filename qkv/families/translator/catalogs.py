@@ -26,6 +26,7 @@ from qkv.text.protect import Kind, protected_spans
 
 MOST_BYTES = 100_000_000  # a file is read as a whole
 STRINGS_AT_ONCE = 1_000  # at most
+KINDS_OF_CODES: tuple[Kind, ...] = ("tags", "placeholders")
 CODE = re.compile(r"[a-z]{2}(?:[-_]\w{2,8})*", re.IGNORECASE)
 Task = tuple[str, tuple[Kind, ...]]  # equal texts with equal placeholders are translated once
 
@@ -115,10 +116,10 @@ class CatalogJob:
     def check(self, document: Document, made: Document, outcomes: Sequence[Outcome]) -> None:
         """Read the result again: it must have the same segments, and the new texts."""
         wanted = [
-            each.new.text if each.new else segment.current
+            segment.essence(each.new.text if each.new else segment.current)
             for segment, each in zip(document.segments, outcomes, strict=True)
         ]
-        if [segment.current for segment in made.segments] != wanted:
+        if [segment.essence(segment.current) for segment in made.segments] != wanted:
             raise QkvError(
                 f"{self.source} cannot be written exactly. Nothing was written; please report this."
             )
@@ -199,8 +200,9 @@ def is_selected(segment: Segment, files: FileOptions) -> bool:
 
 
 def kinds_for(segment: Segment, protect: Sequence[Kind]) -> tuple[Kind, ...]:
-    """The placeholders of the segment's dialect in place of placeholders in general."""
-    return tuple(segment.dialect or kind if kind == "placeholders" else kind for kind in protect)
+    """The placeholders of the segment's dialect in place of placeholders in general. Inline codes are always protected."""
+    kinds = tuple(segment.dialect or kind if kind == "placeholders" else kind for kind in protect)
+    return tuple(dict.fromkeys((*kinds, *KINDS_OF_CODES))) if segment.codes else kinds
 
 
 def translate(
@@ -250,7 +252,7 @@ def outcome_of(
     checks = tuple(failed_checks(segment, translation, text, kinds))
     return Outcome(
         origin="model" if translation.log_probabilities else "copied",
-        new=NewText(text, doubtful=bool(checks)),
+        new=NewText(segment.codes.repair(text) if segment.codes else text, doubtful=bool(checks)),
         confidence=translation.confidence,
         checks=checks,
     )
@@ -262,6 +264,8 @@ def failed_checks(
     """Each of these makes a translation doubtful."""
     if translation.unsure:
         yield "confidence"
+    if segment.codes and not segment.codes.are_kept_by(text):
+        yield "codes"
     if spans_in(segment.text, kinds) != spans_in(text, kinds):
         yield "placeholders"
     if line_breaks(segment.text) != line_breaks(text):
