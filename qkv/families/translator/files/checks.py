@@ -9,6 +9,8 @@ from qkv.text.protect import Protection, protected_spans
 
 def failed_checks(segment: Segment, text: str, protected: Sequence[Protection]) -> Iterator[str]:
     """Checks of a new text against its source."""
+    if segment.codes and not segment.codes.are_kept_by(text):
+        yield "codes"
     if spans_in(segment.text, protected) != spans_in(text, protected) or loses_span(segment, text):
         yield "placeholders"
     if line_breaks(segment.text) != line_breaks(text):

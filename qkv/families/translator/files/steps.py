@@ -8,6 +8,8 @@ from qkv.families.translator.options import TranslationOptions
 from qkv.text.patterns import MARKED, mark_spans
 from qkv.text.protect import Kind
 
+KINDS_OF_CODES: tuple[Kind, ...] = ("tags", "placeholders")
+
 
 def steps_of(segment: Segment, options: TranslationOptions) -> Steps:
     return plain_steps(segment, options)
@@ -29,6 +31,9 @@ def task_of(segment: Segment, options: TranslationOptions) -> Task:
 
 
 def kinds_for(segment: Segment, protect: Sequence[Kind]) -> tuple[Kind, ...]:
-    """The placeholders of the segment's dialect in place of placeholders in general, and what its reader adds."""
+    """The placeholders of the segment's dialect in place of placeholders in general, and what its reader adds.
+
+    Inline codes are always protected.
+    """
     named = (segment.dialect or kind if kind == "placeholders" else kind for kind in protect)
-    return tuple(dict.fromkeys((*named, *segment.protect)))
+    return tuple(dict.fromkeys((*named, *segment.protect, *(KINDS_OF_CODES if segment.codes else ()))))
