@@ -36,8 +36,6 @@ class CatalogJob:
         document = self.read(content, None, files)
         target, options = languages_for(self.source, document, pipeline, lines.options)
         document = self.read(content, target, files)
-        if any(segment.spread for segment in document.segments):
-            options = replace(options, alignments=True)
         outcomes = translate(document, pipeline, replace(lines, options=options), files, progress)
         written = document.write([each.new for each in outcomes])
         if not self.is_exact(document, written, target, outcomes, files):
