@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from qkv.documents.codes import Codes
 from qkv.errors import InputError
 from qkv.text.protect import Kind
 
@@ -45,6 +46,8 @@ class Segment:
     """How a translation is written at this place: quoting, escaping and character encoding."""
     markup: bool = False
     """Whether the text contains tags and entities."""
+    codes: Codes | None = None
+    """What the inline codes of the text stand for; None if it has none."""
     key: str = ""
     """The name of the text in its file: a path of keys, or the source text of a catalog."""
     context: str = ""
@@ -54,6 +57,14 @@ class Segment:
     state: State = "untranslated"
     dialect: Kind | None = None
     """How placeholders are written; None if the file does not say it."""
+    protect: tuple[Kind, ...] = ()
+    """Kinds of spans to protect in addition."""
+    protect_pattern: tuple[str, ...] = ()
+    """Regular expressions of spans to protect in addition."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """Ranges of characters of the text that are copied unchanged. They must not overlap."""
+    max_length: int | None = None
+    """The most characters that a translation may have."""
     plural: str = ""
     """The plural form: a number for gettext, a category such as "one" elsewhere."""
     is_ambiguous: bool = False
@@ -65,6 +76,10 @@ class Segment:
     def current(self) -> str:
         """What the file has at this place."""
         return self.text if self.target is None else self.target
+
+    def essence(self, text: str) -> str:
+        """A translation without what the file does not keep, such as the numbers of codes."""
+        return self.codes.essence(text) if self.codes else text
 
 
 def no_marks(new: NewTexts) -> Iterable[Edit]:

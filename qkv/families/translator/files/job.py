@@ -56,10 +56,10 @@ class CatalogJob:
     def check(self, document: Document, made: Document, outcomes: Sequence[Outcome]) -> None:
         """Read the result again: it must have the same segments, and the new texts."""
         wanted = [
-            each.new.text if each.new else segment.current
+            segment.essence(each.new.text if each.new else segment.current)
             for segment, each in zip(document.segments, outcomes, strict=True)
         ]
-        if [segment.current for segment in made.segments] != wanted:
+        if [segment.essence(segment.current) for segment in made.segments] != wanted:
             raise QkvError(
                 f"{self.source} cannot be written exactly. Nothing was written; please report this."
             )
