@@ -8,7 +8,9 @@ from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
+from qkv.documents.properties import read_properties
 from qkv.documents.reading import DEFAULT_READING, Reading, ReadingOptions
+from qkv.documents.strings import read_strings
 from qkv.documents.subtitles import read_srt, read_vtt
 from qkv.errors import DataError
 
@@ -36,6 +38,8 @@ CATALOGS: dict[str, Reader] = {
     "pot": with_target(read_po),
     "json": with_target(read_json),
     "arb": with_target(read_arb),
+    "properties": with_target(read_properties),
+    "strings": with_target(read_strings),
     **{name: read for name, read in FORMATS.items() if name != "txt"},
 }
 """What is translated in place: every byte outside the texts stays."""
