@@ -45,7 +45,11 @@ def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTr
     checks = (*(["confidence"] if unsure else []), *checks, *(["characters"] if text != draft.text else []))
     return Outcome(
         origin=draft.origin,
-        new=NewText(segment.codes.repair(text) if segment.codes else text, doubtful=bool(checks)),
+        new=NewText(
+            segment.codes.repair(text) if segment.codes else text,
+            doubtful=bool(checks),
+            alignment=draft.alignment,
+        ),
         confidence=draft.confidence,
         checks=checks,
         details=draft.details,

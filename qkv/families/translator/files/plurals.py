@@ -22,7 +22,7 @@ def plural_steps(segment: Segment, options: TranslationOptions) -> Steps:
             place = find_number(answer.text, number)
             if place is not None:
                 text = f"{answer.text[: place[0]]}{counted.text}{answer.text[place[1] :]}"
-                return [replace(Draft.of(answer), text=text)]
+                return [replace(Draft.of(answer), text=text, alignment=None)]
     [[answer, *_]] = yield [plain]
     return [Draft.of(answer, CHECK)]
 

@@ -40,6 +40,7 @@ def task_of(segment: Segment, options: TranslationOptions) -> Task:
         text=mark_spans(segment.text, segment.spans),
         protect=kinds_for(segment, options.protect),
         protect_pattern=(MARKED.pattern, *patterns) if segment.spans else patterns,
+        alignments=segment.spread is not None,
     )
 
 
@@ -87,11 +88,19 @@ class Draft:
     """What is already known to be wrong with it."""
     details: tuple[tuple[str, Any], ...] = ()
     """More for the report."""
+    alignment: Links | None = None
+    """With the words of the segment's text, if they are known."""
 
     @classmethod
     def of(cls, answer: Answer, *checks: str) -> "Draft":
         origin = "copied" if answer.copied else "model"
-        return cls(text=answer.text, origin=origin, confidence=answer.confidence, checks=checks)
+        return cls(
+            text=answer.text,
+            origin=origin,
+            confidence=answer.confidence,
+            checks=checks,
+            alignment=answer.alignment,
+        )
 
 
 Steps = Generator[Sequence[Task], list[Answers], list[Draft]]
