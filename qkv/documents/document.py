@@ -70,8 +70,10 @@ class Segment:
     """The most characters that a translation may have."""
     plural: str = ""
     """The plural form: a number for gettext, a category such as "one" elsewhere."""
+    numbers: tuple[str, ...] = ()
+    """Numbers for which the target language uses this plural form; see `qkv.documents.plural_forms`. Empty if it is not known."""
     is_ambiguous: bool = False
-    """Whether the source text does not tell which plural form is wanted."""
+    """Whether the source text does not tell which plural form is wanted, so that a number must."""
     held: str = ""
     """Why it is not translated, if it cannot be."""
     spread: "Callable[[NewText], Iterable[Edit]] | None" = None

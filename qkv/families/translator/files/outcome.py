@@ -6,8 +6,7 @@ from typing import Any
 
 from qkv.documents import Document, NewText, Segment
 from qkv.families.translator.files.checks import failed_checks
-from qkv.families.translator.files.steps import task_of
-from qkv.families.translator.files.task import Draft
+from qkv.families.translator.files.task import Draft, task_of
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import ConfidenceOptions
 
@@ -67,5 +66,3 @@ def checks_of(segment: Segment, draft: Draft, lines: LineTranslation) -> Iterato
     yield from failed_checks(
         segment, draft.text, task_of(segment, lines.options).options(lines.options).protected
     )
-    if segment.is_ambiguous:
-        yield "plural form"
