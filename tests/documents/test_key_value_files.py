@@ -42,10 +42,10 @@ def test_properties_are_read_as_java_reads_them() -> None:
         ("", "no key", None, False),
         ("url", "A tab\there", None, False),
     ]
-    written = document.write(["=Wört", "eins zwei drei vier fünf sechs sieben acht", None, None, "C'est {0}", None, None, None])  # fmt: skip
+    written = document.write(["=Wört", "eins zwei drei vier fünf sechs sieben acht", None, "C'est {0}", None, None, None, None])  # fmt: skip
     assert rb":   \=W\u00f6rt" in written
     assert b"plain=eins zwei drei vier f\\u00fcnf sechs \\\n      sieben acht\n" in written
-    assert b"single=It's" in written
+    assert b"apostrophes=C''est {0}\n" in written
 
 
 def test_strings_are_read_as_apple_reads_them() -> None:
