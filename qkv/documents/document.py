@@ -57,6 +57,14 @@ class Segment:
     state: State = "untranslated"
     dialect: Kind | None = None
     """How placeholders are written; None if the file does not say it."""
+    protect: tuple[Kind, ...] = ()
+    """Kinds of spans to protect in addition."""
+    protect_pattern: tuple[str, ...] = ()
+    """Regular expressions of spans to protect in addition."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """Ranges of characters of the text that are copied unchanged. They must not overlap."""
+    max_length: int | None = None
+    """The most characters that a translation may have."""
     plural: str = ""
     """The plural form: a number for gettext, a category such as "one" elsewhere."""
     is_ambiguous: bool = False

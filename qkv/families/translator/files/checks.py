@@ -4,31 +4,28 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from qkv.documents import Segment
-from qkv.families.translator.translations import Translation
-from qkv.text.protect import Kind, protected_spans
+from qkv.text.protect import Protection, protected_spans
 
 
-def failed_checks(
-    segment: Segment, translation: Translation, text: str, kinds: Sequence[Kind]
-) -> Iterator[str]:
-    """Each of these makes a translation doubtful."""
-    if translation.unsure:
-        yield "confidence"
+def failed_checks(segment: Segment, text: str, protected: Sequence[Protection]) -> Iterator[str]:
+    """Checks of a new text against its source."""
     if segment.codes and not segment.codes.are_kept_by(text):
         yield "codes"
-    if spans_in(segment.text, kinds) != spans_in(text, kinds):
+    if spans_in(segment.text, protected) != spans_in(text, protected) or loses_span(segment, text):
         yield "placeholders"
     if line_breaks(segment.text) != line_breaks(text):
         yield "line breaks"
-    if text != translation.text:
-        yield "characters"
-    if segment.is_ambiguous:
-        yield "plural form"
 
 
-def spans_in(text: str, kinds: Sequence[Kind]) -> Counter[str]:
+def spans_in(text: str, protected: Sequence[Protection]) -> Counter[str]:
     """Protected spans except entities, which are a way to write characters."""
-    return Counter(span.text for span in protected_spans(text, kinds) if not span.text.startswith("&"))
+    return Counter(span.text for span in protected_spans(text, protected) if not span.text.startswith("&"))
+
+
+def loses_span(segment: Segment, text: str) -> bool:
+    """Whether a span that the reader found occurs less often than it must."""
+    wanted = Counter(segment.text[start:end] for start, end in segment.spans)
+    return any(text.count(span) < count for span, count in wanted.items())
 
 
 def line_breaks(text: str) -> tuple[bool, bool, int]:
