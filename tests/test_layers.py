@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "family.options": ALWAYS | {"text", "decoding.options"},
     "family.product": ALWAYS
     | {
-        "core.config", "family.config", "text", "data", "documents", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",
+        "core.config", "family.config", "text", "data", "documents", "localization", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",
     },
     "family.task": ALWAYS
     | {

@@ -145,7 +145,7 @@ def check(files: Any, *, progress: bool = True, **options: Any) -> CheckReport:
     Example:
         >>> _ = Path("check.tsv").write_text("Save %s\\t%s  speichern \\n")
         >>> [finding.check for finding in qkv.check("check.tsv").findings]
-        ['end-space', 'double-space', 'start-case']
+        ['end-space', 'double-space']
         >>> qkv.check("check.tsv", fix=True, progress=False).failed
         False
         >>> Path("check.tsv").read_text()

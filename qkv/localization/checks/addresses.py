@@ -42,7 +42,7 @@ EMAILS = Check(
 OPTIONS = Check(
     name="options",
     severity="warning",
-    summary="Options of commands differ, such as --help.",
+    summary="Options of commands differ.",
     find=lost(counts_of(OPTION), "options"),
 )
 FUNCTIONS = Check(

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from qkv.localization.checks.arguments import READERS, argument_problems
 from qkv.localization.checks.unit import Check, Found, Unit
-from qkv.text.protect import DIALECTS, Kind, protected_spans
+from qkv.text.protect import DIALECTS, Kind, Protection, protected_spans
 
 
-def spans_in(text: str, kinds: Sequence[Kind]) -> Counter[str]:
+def spans_in(text: str, kinds: Sequence[Protection]) -> Counter[str]:
     """Protected spans except entities, which are a way to write characters."""
     return Counter(span.text for span in protected_spans(text, kinds) if not span.text.startswith("&"))
 

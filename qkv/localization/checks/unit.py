@@ -84,7 +84,7 @@ class Finding:
         >>> _ = Path("menu.tsv").write_text("Save 3 files\\t2 Dateien speichern\\n")
         >>> [finding] = qkv.check("menu.tsv").findings
         >>> finding.check, finding.line, finding.message
-        ('numbers', 1, 'the numbers differ: 3 instead of 2')
+        ('numbers', 1, 'the numbers differ: 2 instead of 3')
     """
 
     check: str

@@ -7,20 +7,21 @@ from qkv.localization.checks.unit import Check, Found, Unit
 SEVERAL = re.compile(r"(?<=\S)  +(?=\S)")
 
 
-def line_breaks(text: str) -> tuple[bool, bool]:
-    """Programs check that both sides start and end alike."""
-    return text.startswith("\n"), text.endswith("\n")
+def line_breaks(text: str) -> tuple[bool, bool, int]:
+    """Whether a text starts and ends with one, as programs compare, and how many it has."""
+    return text.startswith("\n"), text.endswith("\n"), text.count("\n")
 
 
 def different_ends(unit: Unit) -> Found:
-    pairs = zip(line_breaks(unit.source), line_breaks(unit.target), ("starts", "ends"), strict=True)
+    pairs = zip(line_breaks(unit.source)[:2], line_breaks(unit.target)[:2], ("starts", "ends"), strict=True)
     for before, after, where in pairs:
         if before != after:
             yield f"only the {'source' if before else 'translation'} {where} with a line break"
 
 
 def different_count(unit: Unit) -> Found:
-    before, after = unit.source.strip("\n").count("\n"), unit.target.strip("\n").count("\n")
+    """Those at the ends are the business of another check."""
+    before, after = line_breaks(unit.source.strip("\n"))[2], line_breaks(unit.target.strip("\n"))[2]
     if before != after:
         yield f"{after} line breaks instead of {before}"
 

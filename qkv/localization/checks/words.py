@@ -9,7 +9,9 @@ DOUBLED = re.compile(r"\b([^\W\d_]+)[ \t\n\u00a0]+\1\b", re.IGNORECASE)
 WORD = re.compile(r"[^\W\d_]{2,}")
 FEWEST_WORDS = 2  # of one word, the translation is often the same
 # Two of these in a row are good German, French, Spanish and Italian.
-OFTEN_DOUBLED = frozenset(["der", "die", "das", "den", "dem", "des", "sie", "nous", "vous", "se", "le", "la", "si"])
+OFTEN_DOUBLED = frozenset(
+    ["der", "die", "das", "den", "dem", "des", "sie", "nous", "vous", "se", "le", "la", "si"]
+)
 
 
 def doubled(unit: Unit) -> Found:

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from qkv.documents import Segment
-from qkv.text.protect import Protection, protected_spans
+from qkv.localization.checks.placeholders import spans_in
+from qkv.localization.checks.white_space import line_breaks
+from qkv.text.protect import Protection
 
 
 def failed_checks(segment: Segment, text: str, protected: Sequence[Protection]) -> Iterator[str]:
@@ -17,17 +19,7 @@ def failed_checks(segment: Segment, text: str, protected: Sequence[Protection]) 
         yield "line breaks"
 
 
-def spans_in(text: str, protected: Sequence[Protection]) -> Counter[str]:
-    """Protected spans except entities, which are a way to write characters."""
-    return Counter(span.text for span in protected_spans(text, protected) if not span.text.startswith("&"))
-
-
 def loses_span(segment: Segment, text: str) -> bool:
     """Whether a span that the reader found occurs less often than it must."""
     wanted = Counter(segment.text[start:end] for start, end in segment.spans)
     return any(text.count(span) < count for span, count in wanted.items())
-
-
-def line_breaks(text: str) -> tuple[bool, bool, int]:
-    """Programs check that both sides start and end alike."""
-    return text.startswith("\n"), text.endswith("\n"), text.count("\n")
