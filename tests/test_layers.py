@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
     "family.inputs": ALWAYS | {"training", "data", "checkpoint", "family.product", "family.settings", "family.task", "families"},
-    "family.options": ALWAYS | {"text", "decoding.options"},
+    "family.options": ALWAYS | {"text", "documents", "decoding.options"},
     "family.product": ALWAYS
     | {
         "core.config", "family.config", "text", "data", "documents", "localization", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",

@@ -1,15 +1,13 @@
-"""The formula in a gettext header that says which plural form a number has."""
+"""The expression that selects a plural form in the header of a gettext catalog, such as `n%10==1 && n%100!=11 ? 0 : 1`."""
 
 import operator
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
-Rule = Callable[[int], int]
-TOKEN = re.compile(r"\s*(?:(\d{1,9})|(n)\b|(&&|\|\||==|!=|<=|>=|[-+*/%<>!?:()]))")
-LONGEST = 300  # characters
-DEEPEST = 50
-LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (  # those that bind least come first
+LONGEST = 300  # characters: a long sum is a deep stack of calls
+DEEPEST = 50  # brackets and conditions inside each other
+TOKEN = re.compile(r"\s*(\d{1,9}|n|\|\||&&|[=!<>]=|[-+*/%<>!?:()])")
+LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (  # weakest first
     {"||": lambda one, other: int(bool(one or other))},
     {"&&": lambda one, other: int(bool(one and other))},
     {"==": operator.eq, "!=": operator.ne},
@@ -17,84 +15,80 @@ LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (  # those that bind 
     {"+": operator.add, "-": operator.sub},
     {"*": operator.mul, "/": operator.floordiv, "%": operator.mod},
 )
+Expression = Callable[[int], int]
 
 
-def plural_rule(expression: str) -> Rule | None:
-    """The form of a number by an expression of C, such as `n != 1`. None if the expression is not valid."""
-    tokens = list(tokens_of(expression.strip().rstrip(";")))
-    if len(expression) > LONGEST or "" in tokens:
+def parse_expression(text: str) -> Expression | None:
+    """A function from a number to its form; None if the text is not such an expression."""
+    if len(text) > LONGEST:
         return None
+    tokens, place = [], 0
+    while place < len(text.rstrip()):
+        token = TOKEN.match(text, place)
+        if token is None:
+            return None
+        tokens.append(token[1])
+        place = token.end()
     try:
-        reader = Reader(tokens)
-        rule = reader.choice(0)
-    except ValueError:
+        return Parser([*reversed(tokens)]).whole()
+    except (ValueError, IndexError):
         return None
-    return rule if reader.place == len(tokens) else None
 
 
-def tokens_of(expression: str) -> Iterator[str]:
-    """An empty token stands for what cannot be read."""
-    place = 0
-    while place < len(expression.rstrip()):
-        match = TOKEN.match(expression, place)
-        if match is None:
-            yield ""
-            return
-        yield match[0].strip()
-        place = match.end()
+class Parser:
+    """Reads tokens from the end of a list."""
 
+    def __init__(self, tokens: list[str]):
+        self.tokens, self.depth = tokens, 0
 
-@dataclass
-class Reader:
-    tokens: list[str]
-    place: int = 0
+    def whole(self) -> Expression:
+        found = self.condition()
+        if self.tokens:
+            raise ValueError(self.tokens[-1])
+        return found
 
-    def next_is(self, *wanted: str) -> bool:
-        return self.place < len(self.tokens) and self.tokens[self.place] in wanted
+    def condition(self) -> Expression:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ValueError("too deep")
+        test = self.binary(0)
+        if self.tokens and self.tokens[-1] == "?":
+            self.tokens.pop()
+            chosen = self.condition()
+            self.expect(":")
+            otherwise = self.condition()
+            self.depth -= 1
+            return lambda n: chosen(n) if test(n) else otherwise(n)
+        self.depth -= 1
+        return test
 
-    def take(self, *wanted: str) -> str:
-        if self.place >= len(self.tokens) or (wanted and not self.next_is(*wanted)):
-            raise ValueError
-        self.place += 1
-        return self.tokens[self.place - 1]
-
-    def choice(self, depth: int) -> Rule:
-        """condition ? one : other"""
-        if depth > DEEPEST:
-            raise ValueError
-        condition = self.level(0, depth + 1)
-        if not self.next_is("?"):
-            return condition
-        self.take("?")
-        one = self.choice(depth + 1)
-        self.take(":")
-        other = self.choice(depth + 1)
-        return lambda n: one(n) if condition(n) else other(n)
-
-    def level(self, number: int, depth: int) -> Rule:
-        if number == len(LEVELS):
-            return self.operand(depth)
-        left = self.level(number + 1, depth)
-        while self.next_is(*LEVELS[number]):
-            left = combined(LEVELS[number][self.take()], left, self.level(number + 1, depth))
+    def binary(self, level: int) -> Expression:
+        if level == len(LEVELS):
+            return self.single()
+        left = self.binary(level + 1)
+        while self.tokens and self.tokens[-1] in LEVELS[level]:
+            left = joined(LEVELS[level][self.tokens.pop()], left, self.binary(level + 1))
         return left
 
-    def operand(self, depth: int) -> Rule:
-        token = self.take()
-        if depth > DEEPEST:
-            raise ValueError
-        if token == "!":
-            inner = self.operand(depth + 1)
-            return lambda n: int(not inner(n))
-        if token == "(":
-            inner = self.choice(depth + 1)
-            self.take(")")
-            return inner
+    def single(self) -> Expression:
+        token = self.tokens.pop()
         if token == "n":
             return lambda n: n
-        number = int(token)  # an operator is no number
-        return lambda _n: number
+        if token.isdigit():
+            return lambda n: int(token)
+        if token == "!":
+            inner = self.single()
+            return lambda n: int(not inner(n))
+        if token != "(":
+            raise ValueError(token)
+        inner = self.condition()
+        self.expect(")")
+        return inner
+
+    def expect(self, token: str) -> None:
+        if self.tokens.pop() != token:
+            raise ValueError(token)
 
 
-def combined(operation: Callable[[int, int], int], left: Rule, right: Rule) -> Rule:
+def joined(operation: Callable[[int, int], int], left: Expression, right: Expression) -> Expression:
     return lambda n: int(operation(left(n), right(n)))

@@ -8,7 +8,6 @@ import pytest
 from commands import code_of
 
 import qkv
-from qkv.documents.plural_expression import plural_rule
 from qkv.localization.checks import checks_for
 from qkv.localization.checks.unit import SEVERITIES, FileCheck
 from qkv.text.glossary import Glossary
@@ -226,14 +225,3 @@ def test_checks_take_linear_time() -> None:
                     check.fix(unit)
                 times.append(process_time() - start)
             assert times[1] < 40 * max(times[0], 0.005), (check.name, part, times)
-
-
-def test_plural_formulas_are_those_of_c() -> None:
-    rule = plural_rule("n%10==1 && n%100!=11 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2;")
-    assert rule is not None
-    assert [rule(n) for n in (1, 2, 5, 11, 12, 21, 22, 111)] == [0, 1, 2, 2, 2, 0, 1, 2]
-    negated = plural_rule("!(n == 1) + 2*3 - 4/3")
-    assert negated is not None
-    assert negated(1) == 5
-    assert plural_rule("(" * 200 + "n" + ")" * 200) is None
-    assert [plural_rule(text) for text in ("n +", "n n", "__import__", "n ? 1", "")] == [None] * 5

@@ -31,13 +31,13 @@ URLS = Check(
     name="urls",
     severity="warning",
     summary="URLs differ.",
-    find=lost(lambda text: spans_in(text, ["urls"]), "URLs"),
+    find=lost(lambda text: Counter(spans_in(text, ["urls"])), "URLs"),
 )
 EMAILS = Check(
     name="emails",
     severity="warning",
     summary="E-mail addresses differ.",
-    find=lost(lambda text: spans_in(text, ["emails"]), "e-mail addresses"),
+    find=lost(lambda text: Counter(spans_in(text, ["emails"])), "e-mail addresses"),
 )
 OPTIONS = Check(
     name="options",

@@ -8,9 +8,9 @@ from qkv.localization.checks.unit import Check, Found, Unit
 from qkv.text.protect import DIALECTS, Kind, Protection, protected_spans
 
 
-def spans_in(text: str, kinds: Sequence[Protection]) -> Counter[str]:
+def spans_in(text: str, protected: Sequence[Protection]) -> list[str]:
     """Protected spans except entities, which are a way to write characters."""
-    return Counter(span.text for span in protected_spans(text, kinds) if not span.text.startswith("&"))
+    return [span.text for span in protected_spans(text, protected) if not span.text.startswith("&")]
 
 
 def difference(before: Counter[str], after: Counter[str]) -> str:
@@ -44,10 +44,10 @@ def wrong_placeholders(unit: Unit) -> Found:
 
 
 def different_spans(unit: Unit, kind: Kind) -> Iterator[str]:
-    before, after = spans_in(unit.reference, [kind]), spans_in(unit.target, [kind])
+    before, after = (Counter(spans_in(text, [kind])) for text in (unit.reference, unit.target))
     if unit.is_rare and not after - before:
         return
-    if after not in (before, spans_in(unit.source, [kind])):
+    if after not in (before, Counter(spans_in(unit.source, [kind]))):
         yield f"placeholders differ: {difference(before, after)}"
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from qkv.documents.plural_expression import Rule, plural_rule
+from qkv.documents.plural_expression import Expression, parse_expression
 from qkv.documents.po import count_forms, decode_po, header_fields
 from qkv.documents.po_scanner import PoEntry, entries_of, is_fuzzy
 
@@ -26,7 +26,8 @@ class PluralForms:
 def plural_forms_in(content: bytes) -> PluralForms:
     entries = [entry for entry in entries_of(decode_po(content).text) if not is_fuzzy(entry)]
     fields = header_fields(next((entry for entry in entries if entry.is_header), None))
-    count, used = count_forms(fields, None), used_forms(fields)
+    stated = fields.get("plural-forms", "")
+    count, used = count_forms(stated), used_forms(stated)
     messages = [entry for entry in entries if "msgid_plural" in entry.strings]
     problems = {
         (entry.text("msgctxt"), entry.text("msgid")): problem
@@ -40,17 +41,17 @@ def plural_forms_in(content: bytes) -> PluralForms:
     return PluralForms(problems=problems, rare=rare)
 
 
-def used_forms(fields: dict[str, str]) -> list[int]:
+def used_forms(stated: str) -> list[int]:
     """The form of each number from 0; none if the header has no valid formula."""
-    found = EXPRESSION.search(fields.get("plural-forms", ""))
-    rule = plural_rule(found[1]) if found else None
+    found = EXPRESSION.search(stated)
+    rule = parse_expression(found[1].strip()) if found else None
     try:
         return list(forms_by(rule)) if rule else []
     except ZeroDivisionError:
         return []
 
 
-def forms_by(rule: Rule) -> Iterator[int]:
+def forms_by(rule: Expression) -> Iterator[int]:
     return (rule(number) for number in range(TRIED + 1))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qkv.documents.document import Edit, spliced
+from qkv.documents.document import Edit, NewText, spliced
 from qkv.localization.checks.reading import Bilingual
 from qkv.localization.checks.unit import Check, FileCheck, Finding, Found, Unit
 
@@ -26,7 +26,7 @@ def check_file(
         for check in of_file
         for place, message in check.find(file.units)
     ]
-    edits = []
+    edits: list[Edit] = []
     single = [each for each in checks if isinstance(each, Check)]
     for place, unit in enumerate(file.units):
         own = list(findings_in(file, unit, single))
@@ -36,7 +36,7 @@ def check_file(
             )
             own = [replace(each, fixed=each.check in fixed) for each in own]
             if text != unit.target:
-                edits.append(Edit(unit.segment.start, unit.segment.end, unit.segment.encode(text)))
+                edits += unit.segment.edits(NewText(text))
         found += [(place, each) for each in own]
         advance(1)
     ordered = sorted(found, key=lambda each: each[0])

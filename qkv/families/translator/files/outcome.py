@@ -6,8 +6,7 @@ from typing import Any
 
 from qkv.documents import Document, NewText, Segment
 from qkv.families.translator.files.checks import failed_checks
-from qkv.families.translator.files.steps import task_of
-from qkv.families.translator.files.task import Draft
+from qkv.families.translator.files.task import Draft, task_of
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import ConfidenceOptions
 
@@ -46,7 +45,11 @@ def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTr
     checks = (*(["confidence"] if unsure else []), *checks, *(["characters"] if text != draft.text else []))
     return Outcome(
         origin=draft.origin,
-        new=NewText(segment.codes.repair(text) if segment.codes else text, doubtful=bool(checks)),
+        new=NewText(
+            segment.codes.repair(text) if segment.codes else text,
+            doubtful=bool(checks),
+            alignment=draft.alignment,
+        ),
         confidence=draft.confidence,
         checks=checks,
         details=draft.details,
@@ -63,5 +66,3 @@ def checks_of(segment: Segment, draft: Draft, lines: LineTranslation) -> Iterato
     yield from failed_checks(
         segment, draft.text, task_of(segment, lines.options).options(lines.options).protected
     )
-    if segment.is_ambiguous:
-        yield "plural form"
