@@ -423,7 +423,8 @@ class Translator(Model):
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
-        from qkv.families.translator.catalogs import CatalogJob, catalog_format, check_catalog_options
+        from qkv.families.translator.files.choice import catalog_format, check_catalog_options
+        from qkv.families.translator.files.job import CatalogJob
         from qkv.runtime.file_job import FileJob
 
         self._check_confidence(lines.confidence)
