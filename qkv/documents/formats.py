@@ -3,11 +3,15 @@
 from collections.abc import Callable
 from pathlib import PurePath
 
+from qkv.documents.android import read_android
 from qkv.documents.document import Document
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
+from qkv.documents.qt import read_qt
+from qkv.documents.resx import read_resx
+from qkv.documents.xliff import read_xliff
 from qkv.errors import DataError
 
 FORMATS: dict[str, Callable[[bytes], Document]] = {"txt": read_plain, "html": read_html, "htm": read_html}
@@ -17,6 +21,11 @@ CATALOGS: dict[str, Callable[[bytes, str | None], Document]] = {
     "pot": read_po,
     "json": read_json,
     "arb": read_arb,
+    "xliff": read_xliff,
+    "xlf": read_xliff,
+    "xml": read_android,
+    "resx": read_resx,
+    "ts": read_qt,
 }
 """Strings of programs. Their readers also take the language that the file is translated into."""
 ADVICE = {

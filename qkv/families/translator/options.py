@@ -160,7 +160,7 @@ class LineOptions:
     """Write one JSON object per line, with scores, words and alignments."""
 
 
-Format = Literal["txt", "po", "pot", "json", "arb"]
+Format = Literal["txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts"]
 
 
 @dataclass(frozen=True, kw_only=True)
