@@ -11,11 +11,11 @@ For each file that can be read:
 """
 
 import argparse
-import os
 import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 from qkv.documents import (
@@ -102,7 +102,8 @@ def differences_in(
     for old, made, text in zip(segments, again, new, strict=True):
         wanted, found = old.essence(text), made.essence(made.current)
         if wanted != found:
-            place = len(os.path.commonprefix([wanted, found]))
+            equal = takewhile(lambda both: both[0] == both[1], zip(wanted, found, strict=False))
+            place = sum(1 for _ in equal)
             shown = slice(max(0, place - 40), place + 80)
             yield f"exact: {made.key}: at {place}, {wanted[shown]!r} became {found[shown]!r}"
 

@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": {"errors"},
     "documents": {"errors", "text"},
     "corpus": {"errors", "environment", "data"},
-    "localization": {"__init__", "errors", "flags", "text", "data", "corpus", "checkpoint"},
+    "localization": {"__init__", "errors", "flags", "text", "data", "documents", "corpus", "checkpoint"},
     "decoding": {"decoding.options"},
     "decoding.options": set(),
     "checkpoint": {"errors", "flags"},
@@ -47,10 +47,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
     "family.inputs": ALWAYS | {"training", "data", "checkpoint", "family.product", "family.settings", "family.task", "families"},
-    "family.options": ALWAYS | {"text", "decoding.options"},
+    "family.options": ALWAYS | {"text", "documents", "decoding.options"},
     "family.product": ALWAYS
     | {
-        "core.config", "family.config", "text", "data", "documents", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",
+        "core.config", "family.config", "text", "data", "documents", "localization", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",
     },
     "family.task": ALWAYS
     | {
@@ -69,8 +69,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
-        "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
+        "html", "text", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
+        "localization", "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
         "family.settings",
     },
     "hub": ALWAYS | {"core", "core.config", "checkpoint", "families", "families.family"},

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from qkv.documents.codes import Part, coded
 from qkv.documents.document import Document, Segment
-from qkv.documents.plural_categories import ORDER, plural_categories
+from qkv.documents.plural_forms import Numbers, usual_categories
 from qkv.documents.xml_slots import ILLEGAL, Content, XmlBytes, cdata
 from qkv.documents.xml_slots import escape as xml_escape
 from qkv.documents.xml_tree import Node, check_root, encoding_of, subtrees
@@ -71,19 +71,23 @@ def markup(xml: XmlBytes, node: Node) -> list[Part]:
 
 def plural_segments(xml: XmlBytes, node: Node, name: str, target: str | None) -> Iterator[Segment]:
     """An item for each quantity, and new ones for those that only the target language has."""
+    categories = usual_categories(target) if target else {}
     items = {item.get("quantity") or "": item for item in node.elements if item.name == "item"}
     for quantity, item in items.items():
-        yield from segment_of(xml, item, name, quantity)
-    if target is None or "other" not in items:
+        for segment in segment_of(xml, item, name, quantity):
+            yield replace(segment, numbers=categories.get(quantity, ()))
+    if "other" not in items:
         return
     last = list(items.values())[-1]
-    missing = [each for each in plural_categories(target) if each not in items]
     for segment in segment_of(xml, items["other"], name):
-        for quantity in missing:
-            yield inserted(xml, segment, items["other"], last, quantity)
+        for quantity, numbers in categories.items():
+            if quantity not in items:
+                yield inserted(xml, segment, items["other"], last, quantity, numbers)
 
 
-def inserted(xml: XmlBytes, segment: Segment, other: Node, last: Node, quantity: str) -> Segment:
+def inserted(
+    xml: XmlBytes, segment: Segment, other: Node, last: Node, quantity: str, numbers: Numbers
+) -> Segment:
     tag = xml.with_attributes(xml.start_tag(other), {"quantity": quantity})
     before = f"{xml.line_before(last)}{tag}"
     return replace(
@@ -93,7 +97,8 @@ def inserted(xml: XmlBytes, segment: Segment, other: Node, last: Node, quantity:
         encode=lambda text: xml.encode(before) + segment.encode(text) + xml.encode(f"</{other.tag}>"),
         target="",
         plural=quantity,
-        is_ambiguous=quantity != ORDER[-1],
+        numbers=numbers,
+        is_ambiguous=True,
     )
 
 

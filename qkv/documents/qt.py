@@ -1,19 +1,17 @@
 """Qt's .ts files: every translation is a segment, and each of its plural forms."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from qkv.documents.document import Document, Edit, NewTexts, Segment, State, are_changed
-from qkv.documents.plural_forms import plural_forms
+from qkv.documents.plural_forms import gettext_numbers, plural_forms
 from qkv.documents.xml_pairs import Pair
 from qkv.documents.xml_slots import ILLEGAL, Content, XmlBytes
 from qkv.documents.xml_slots import escape as xml_escape
 from qkv.documents.xml_tree import Node, check_root, encoding_of, subtrees
 
 GONE = frozenset({"vanished", "obsolete"})
-FORMS = re.compile(r"nplurals=(\d)")
 VARIANTS = "it has variants of different lengths"
 
 
@@ -69,7 +67,8 @@ def messages_of(xml: XmlBytes, node: Node, context: str, target: str | None) -> 
     if source is None or translation is None or translation.get("type") in GONE:
         return
     numerus = node.get("numerus") == "yes"
-    places = numerus_places(translation, target) if numerus else [translation]
+    numbers = gettext_numbers((target and plural_forms(target)) or "") if numerus else ()
+    places = numerus_places(translation, len(numbers)) if numerus else [translation]
     found = [Pair.of(xml, lambda each: content_of(xml, each), source, place) for place in places]
     pairs = [pair for pair in found if pair is not None]
     comment = node.child("comment")
@@ -80,6 +79,7 @@ def messages_of(xml: XmlBytes, node: Node, context: str, target: str | None) -> 
             key=node.get("id") or "",
             context="\x04".join(filter(None, [context, comment.text if comment else ""])),
             plural=str(form) if numerus else "",
+            numbers=numbers[form] if form < len(numbers) else (),
             is_ambiguous=len(pairs) > 1,
             held=VARIANTS if variants else "",
         )
@@ -95,12 +95,10 @@ def content_of(xml: XmlBytes, node: Node) -> Content:
     return content._replace(escape=escape) if content.escape is xml_escape else content
 
 
-def numerus_places(translation: Node, target: str | None) -> list[Node | None]:
+def numerus_places(translation: Node, count: int) -> list[Node | None]:
     """The plural forms that the message has, and None for those that it lacks."""
     forms: list[Node | None] = [each for each in translation.elements if each.name == "numerusform"]
-    stated = FORMS.search((target and plural_forms(target)) or "")
-    missing = int(stated[1]) - len(forms) if stated else 0
-    return [*forms, *[None] * missing] or [None]
+    return [*forms, *[None] * (count - len(forms))] or [None]
 
 
 def segment_of(xml: XmlBytes, pair: Pair, translation: Node) -> Segment:
