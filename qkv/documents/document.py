@@ -4,6 +4,7 @@ A reader never parses and writes a file again. It finds byte ranges, and only th
 as it was, whatever the format is.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -96,6 +97,12 @@ class Segment:
         return self.codes.essence(text) if self.codes else text
 
 
+def are_changed(segments: Iterable[Segment], new: NewTexts) -> bool:
+    """Whether any segment gets another text."""
+    both = zip(segments, new, strict=True)
+    return any(each is not None and each.text != segment.current for segment, each in both)
+
+
 def no_marks(new: NewTexts) -> Iterable[Edit]:
     return ()
 
@@ -119,6 +126,8 @@ class Document:
     source_language: str | None = None
     """As the file states it."""
     target_language: str | None = None
+    forbidden: re.Pattern[str] | None = None
+    """Characters that the format cannot hold."""
     marks: Callable[[NewTexts], Iterable[Edit]] = no_marks
     """Edits outside the texts that follow from them, such as flags of doubt and the language in a header."""
     reads_back: Callable[[bytes, NewTexts], bool] | None = None
@@ -138,7 +147,9 @@ class Document:
         return spliced(self.content, [*edits, *self.marks(new)])
 
     def storable(self, text: str) -> str:
-        """The text with a question mark for each character that the encoding of the file lacks."""
+        """The text with a question mark for each character that the encoding or the format of the file lacks."""
+        if self.forbidden is not None:
+            return self.forbidden.sub("?", text)
         return text.encode(self.encoding, errors="replace").decode(self.encoding)
 
 

@@ -4,7 +4,7 @@ import operator
 import re
 from collections.abc import Callable
 
-LONGEST = 1_000  # characters
+LONGEST = 300  # characters: a long sum is a deep stack of calls
 DEEPEST = 50  # brackets and conditions inside each other
 TOKEN = re.compile(r"\s*(\d{1,9}|n|\|\||&&|[=!<>]=|[-+*/%<>!?:()])")
 LEVELS: tuple[dict[str, Callable[[int, int], int]], ...] = (  # weakest first

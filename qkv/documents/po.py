@@ -8,7 +8,7 @@ from itertools import islice
 from qkv.documents.document import Document, Edit, NewTexts, Segment, State
 from qkv.documents.encodings import MARKS, Decoded, decode, decode_as, is_text_encoding
 from qkv.documents.plural_forms import MOST_FORMS, Numbers, gettext_numbers, plural_forms
-from qkv.documents.po_scanner import Place, PoEntry, entries_of
+from qkv.documents.po_scanner import Place, PoEntry, entries_of, is_fuzzy
 from qkv.documents.po_text import quoted
 from qkv.errors import DataError
 from qkv.text.protect import Kind
@@ -217,7 +217,3 @@ class Catalog:
 
     def edit(self, place: Place, text: str) -> Edit:
         return Edit(self.offsets[place[0]], self.offsets[place[1]], self.encode(text))
-
-
-def is_fuzzy(entry: PoEntry) -> bool:
-    return "fuzzy" in entry.flag_names
