@@ -10,6 +10,7 @@ from functools import partial
 
 from qkv.documents.document import Document, NewTexts, Segment
 from qkv.documents.encodings import MARKS, Decoded, decode, decode_as
+from qkv.documents.icu import can_be_read, is_message
 from qkv.documents.unicode_escapes import SURROGATE, UnicodeEscapes, joined_surrogates
 from qkv.errors import DataError
 
@@ -27,8 +28,7 @@ LETTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 WRITTEN = {character: f"\\{letter}" for letter, character in LETTERS.items()} | {"\\": "\\\\"}
 PUNCTUATION = "=:#!"  # some programs escape these in values, too
 PATTERN = re.compile(r"\{\d")
-CHOICE = re.compile(r"\{\s*\w+\s*,\s*(?:choice|plural|select|selectordinal)\s*,")
-CHOICE_REASON = "it is a message with choice, plural or select"
+CHOICE = re.compile(r"\{\s*\d+\s*,\s*choice\s*,")
 LEAST_WIDTH = 40  # characters of lines that go on
 WORD = re.compile(r"[^ ]+ *| +")
 
@@ -56,7 +56,8 @@ def read_properties(content: bytes, target: str | None = None) -> Document:
             encode=partial(style.encode, each),
             key=each.key,
             dialect="icu-format" if is_pattern(each.value) else None,
-            held=CHOICE_REASON if CHOICE.search(each.value) else "",
+            is_message=is_message(each.value),
+            held=reason_to_hold(each.value),
         )
         for each in chosen
     ]
@@ -126,9 +127,13 @@ def unescape(raw: str) -> str:
 # MessageFormat ---------------------------------------------------------------------------------------
 
 
+def reason_to_hold(value: str) -> str:
+    return "choice" if CHOICE.search(value) else "message" if is_message(value) and not can_be_read(value) else ""
+
+
 def is_pattern(value: str) -> bool:
     """Whether apostrophes are doubled. A value with single ones as well quotes something, and stays as it is."""
-    return PATTERN.search(value) is not None and "'" not in value.replace("''", "")
+    return not is_message(value) and PATTERN.search(value) is not None and "'" not in value.replace("''", "")
 
 
 def plain(value: str) -> str:

@@ -11,12 +11,12 @@ from functools import partial
 
 from qkv.documents.document import Document, Edit, NewTexts, Segment
 from qkv.documents.encodings import Decoded, decode
-from qkv.documents.json import PLURAL_KEY
 from qkv.documents.plural_forms import plural_forms
 from qkv.documents.unicode_escapes import UnicodeEscapes
 from qkv.documents.yaml_scanner import STRING, Scalar, scalars_of
 from qkv.documents.yaml_text import Block, is_plain, quoted_double, quoted_single
 
+CATEGORIES = frozenset({"zero", "one", "two", "few", "many", "other"})
 LANGUAGE = re.compile(r"([a-z]{2,3})(?:[-_][A-Za-z0-9]{2,8})*")
 SYMBOL = re.compile(r":[\w.]+[?!]?")
 DIRECTIVE = re.compile(r"%\{[^{}]*\}|%<\w+>|%[-0^#:]*\d*[A-Za-z]")
@@ -39,7 +39,7 @@ def read_yaml(content: bytes, target: str | None = None) -> Document:
             encode=partial(writer.encode, each),
             key=".".join(each.path[1:] if root else each.path),
             dialect="ruby-format" if root else None,
-            plural=each.path[-1] if each.path and PLURAL_KEY.fullmatch(f"_{each.path[-1]}") else "",
+            plural=each.path[-1] if each.path and each.path[-1] in CATEGORIES else "",
         )
         for each in chosen
     ]
