@@ -128,7 +128,13 @@ def unescape(raw: str) -> str:
 
 
 def reason_to_hold(value: str) -> str:
-    return "choice" if CHOICE.search(value) else "message" if is_message(value) and not can_be_read(value) else ""
+    return (
+        "choice"
+        if CHOICE.search(value)
+        else "message"
+        if is_message(value) and not can_be_read(value)
+        else ""
+    )
 
 
 def is_pattern(value: str) -> bool:
