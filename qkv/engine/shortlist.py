@@ -1,7 +1,7 @@
 """A vocabulary shortlist in the compiled library."""
 
 from array import array
-from typing import Any, Protocol
+from typing import Protocol
 
 from qkv.engine.handle import Handle
 from qkv.engine.image import PackedModel
