@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.checking import CheckReport, check
     from qkv.api.cleaning import Cleaned, clean
     from qkv.api.conversion import ExportReport, export, import_model
     from qkv.api.distillation import distill
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.translations import Translation
     from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.families.vit.product import ImageClassifier
+    from qkv.localization.checks.unit import Finding
     from qkv.localization.entry import MemoryMatch
     from qkv.localization.memory import Memory
     from qkv.runtime.model import Model
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bert",
     "Callback",
+    "CheckReport",
     "ClassificationOptions",
     "ClassificationReport",
     "Cleaned",
@@ -88,6 +91,7 @@ __all__ = [
     "Exploration",
     "ExportReport",
     "FillOptions",
+    "Finding",
     "GPTClassifier",
     "GenerationOptions",
     "Glossary",
@@ -128,6 +132,7 @@ __all__ = [
     "Translator",
     "ValidationEvent",
     "__version__",
+    "check",
     "clean",
     "distill",
     "evaluate",
@@ -154,6 +159,7 @@ __version__ = "0.2.0"
 WHERE = {
     "Bert": "qkv.families.bert.product",
     "Callback": "qkv.training.callbacks",
+    "CheckReport": "qkv.api.checking",
     "ClassificationOptions": "qkv.runtime.prediction_options",
     "ClassificationReport": "qkv.families.label_evaluation",
     "Cleaned": "qkv.api.cleaning",
@@ -168,6 +174,7 @@ WHERE = {
     "Exploration": "qkv.api.exploring",
     "ExportReport": "qkv.api.conversion",
     "FillOptions": "qkv.families.bert.options",
+    "Finding": "qkv.localization.checks.unit",
     "GPTClassifier": "qkv.families.gpt.classifier",
     "GenerationOptions": "qkv.families.gpt.options",
     "Glossary": "qkv.text.glossary",
@@ -207,6 +214,7 @@ WHERE = {
     "TranslationReport": "qkv.families.translator.translation_report",
     "Translator": "qkv.families.translator.product",
     "ValidationEvent": "qkv.training.callbacks",
+    "check": "qkv.api.checking",
     "clean": "qkv.api.cleaning",
     "distill": "qkv.api.distillation",
     "evaluate": "qkv.api.evaluation",

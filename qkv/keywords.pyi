@@ -57,6 +57,7 @@ class TranslateKeywords(TypedDict, total=False):
             ]
         ]
     )
+    protect_pattern: Iterable[str]
     target_language: str | None
     draft: str | None
     shortlist: bool
@@ -109,6 +110,7 @@ class TranslateFileKeywords(TypedDict, total=False):
             ]
         ]
     )
+    protect_pattern: Iterable[str]
     target_language: str | None
     draft: str | None
     shortlist: bool
@@ -118,7 +120,12 @@ class TranslateFileKeywords(TypedDict, total=False):
     withhold: bool
     scores: bool
     json: bool
-    format: Literal["txt", "po", "pot", "json", "arb"] | None
+    column: str | None
+    output_column: str
+    line_width: int
+    format: (
+        Literal["txt", "po", "pot", "json", "arb", "html", "htm", "srt", "vtt"] | None
+    )
     all: bool
     also_fuzzy: bool
     beam: int | None
@@ -166,6 +173,7 @@ class StreamKeywords(TypedDict, total=False):
             ]
         ]
     )
+    protect_pattern: Iterable[str]
     target_language: str | None
     draft: str | None
     shortlist: bool
@@ -215,6 +223,7 @@ class AlternativesKeywords(TypedDict, total=False):
             ]
         ]
     )
+    protect_pattern: Iterable[str]
     target_language: str | None
     draft: str | None
     shortlist: bool
@@ -347,6 +356,20 @@ class CleanKeywords(TypedDict, total=False):
     near_duplicates: float
     min_alignment: float | None
     out: str | Path | None
+
+class CheckKeywords(TypedDict, total=False):
+    source: str | Path | None
+    source_language: str | None
+    target_language: str | None
+    select: Iterable[str]
+    ignore: Iterable[str]
+    glossary: Any
+    max_length_ratio: float
+    fail_on: Literal["error", "warning", "info", "never"]
+    fix: bool
+    sarif: str | Path | None
+    junit: str | Path | None
+    overwrite: bool
 
 class DistillKeywords(TypedDict, total=False):
     data: Any

@@ -82,6 +82,7 @@ def typed_dicts() -> dict[str, dict[str, str]]:
         Keywords("Import", qkv.import_model),
         Keywords("Export", qkv.export),
         Keywords("Clean", qkv.clean),
+        Keywords("Check", qkv.check),
         Keywords("Distill", qkv.distill),
         Keywords("Serve", qkv.serve),
         Keywords("Explore", qkv.explore, ("html", "png", "terminal")),

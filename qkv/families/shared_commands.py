@@ -19,6 +19,11 @@ SHARED = (
         run="qkv.cli.memory:main",
     ),
     Command(
+        name="check",
+        summary="find mistakes in files with translations: placeholders, tags, numbers, plural forms",
+        run="qkv.cli.check:main",
+    ),
+    Command(
         name="classify",
         summary="predict the class of texts, pairs of texts or images",
         run="qkv.cli.classify:main",

@@ -28,12 +28,12 @@ FOLDERS = {
     "ImageClassifier": "shapes", "ImageGenerator": "scenes", "Codebook": "codebook",
 }  # fmt: skip
 NAMES = """
-    Bert Callback ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
-    DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions GPTClassifier GenerationOptions Glossary Guess
+    Bert Callback CheckReport ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
+    DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions Finding GPTClassifier GenerationOptions Glossary Guess
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
     Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
-    TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune
+    TranslationOptions TranslationReport Translator ValidationEvent __version__ check clean distill evaluate explore export fine_tune
     import_model info load resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
@@ -65,6 +65,7 @@ def test_importing_qkv_imports_neither_torch_nor_numpy() -> None:
 
 CALLS = {
     "clean": "qkv.clean([('one two', 'eins zwei')], output='clean.tsv', source_language='en', target_language='de', progress=False)",
+    "check": "qkv.check('clean.tsv')",
     "distill": "qkv.distill('runs/en-de', ['one two'], output='student')",
     "evaluate": "qkv.evaluate('runs/en-de', ['one'], ['eins'], progress=False)",
     "explore": "qkv.explore('runs/en-de', html='page.html')",
@@ -86,6 +87,7 @@ CALLS = {
     "train_vit": "qkv.train_vit([('picture.png', 'ring')], output='new')",
 }
 WITHOUT = {
+    "check",
     "clean",
     "evaluate",
     "info",

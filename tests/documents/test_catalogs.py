@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qkv.documents import CATALOGS, Document, NewText, is_catalog, read_catalog
-from qkv.documents.plural_forms import FORMS, plural_forms
+from qkv.documents.plural_forms import plural_forms
 from qkv.documents.po_text import quoted, unescape
 from qkv.errors import DataError
 
@@ -181,7 +181,7 @@ def test_gettext_accepts_what_is_written(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("msgfmt") is None, reason="gettext is not installed")
-@pytest.mark.parametrize("language", FORMS)
+@pytest.mark.parametrize("language", ["de", "fr", "ru", "pl", "ar", "ja", "sl", "lv"])
 def test_gettext_accepts_the_plural_forms(language: str, tmp_path: Path) -> None:
     header = HEADER.replace(b"nplurals=2; plural=(n != 1);", str(plural_forms(language)).encode())
     count = int(str(plural_forms(language)).split("nplurals=")[1][0])

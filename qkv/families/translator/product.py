@@ -204,7 +204,8 @@ class Translator(Translating):
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
-        from qkv.families.translator.catalogs import CatalogJob, catalog_format, check_catalog_options
+        from qkv.families.translator.files.choice import catalog_format, check_catalog_options
+        from qkv.families.translator.files.job import CatalogJob
         from qkv.runtime.file_job import FileJob
 
         self._check_confidence(lines.confidence)

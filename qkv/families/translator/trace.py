@@ -90,7 +90,7 @@ def trace_translator(
         )
     decoding = TranslationOptions()
     text = shuffle_words(text.strip(), experiment.shuffle)
-    if not is_for_translation(text, decoding.protect):
+    if not is_for_translation(text, decoding.protected):
         raise QkvError("nothing to translate: enter a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab_size)
     attempt = Attempt(reading=Reading.plain(translator._pipeline.texts.job(text, decoding)))
