@@ -124,7 +124,23 @@ class TranslateFileKeywords(TypedDict, total=False):
     output_column: str
     line_width: int
     format: (
-        Literal["txt", "po", "pot", "json", "arb", "html", "htm", "srt", "vtt"] | None
+        Literal[
+            "txt",
+            "po",
+            "pot",
+            "json",
+            "arb",
+            "xliff",
+            "xlf",
+            "xml",
+            "resx",
+            "ts",
+            "html",
+            "htm",
+            "srt",
+            "vtt",
+        ]
+        | None
     )
     all: bool
     also_fuzzy: bool
@@ -369,6 +385,16 @@ class CheckKeywords(TypedDict, total=False):
     fix: bool
     sarif: str | Path | None
     junit: str | Path | None
+    overwrite: bool
+
+class LearnKeywords(TypedDict, total=False):
+    report: str | Path | None
+    memory: str | Path | None
+    glossary: str | Path | None
+    least: int
+    origin: str | None
+    source_language: str | None
+    target_language: str | None
     overwrite: bool
 
 class DistillKeywords(TypedDict, total=False):

@@ -83,6 +83,7 @@ def typed_dicts() -> dict[str, dict[str, str]]:
         Keywords("Export", qkv.export),
         Keywords("Clean", qkv.clean),
         Keywords("Check", qkv.check),
+        Keywords("Learn", qkv.learn),
         Keywords("Distill", qkv.distill),
         Keywords("Serve", qkv.serve),
         Keywords("Explore", qkv.explore, ("html", "png", "terminal")),

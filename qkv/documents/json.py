@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from qkv.documents.document import Document, Edit, NewTexts, Segment
 from qkv.documents.encodings import Decoded, decode
+from qkv.documents.icu import can_be_read, is_message
 from qkv.documents.json_scanner import JsonString, strings_of
 from qkv.text.protect import Kind
 
 PLURAL_KEY = re.compile(r".*_(zero|one|two|few|many|other)", re.DOTALL)
-ICU = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
-ICU_REASON = "it is an ICU message with plural or select"
+UNREADABLE = "message"
 SURROGATE = re.compile("[\ud800-\udfff]")
 UNICODE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u([0-9a-fA-F]{4})")
 SHORT = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", '"': '"', "\\": "\\"}
@@ -94,9 +94,10 @@ def document_of(
             end=offsets[each.end],
             encode=encode,
             key=".".join(map(str, each.path)),
-            dialect=dialect,
+            dialect="icu-format" if is_message(each.text) else dialect,
             plural=plural_of(each),
-            held=ICU_REASON if ICU.search(each.text) else "",
+            is_message=is_message(each.text),
+            held=UNREADABLE if is_message(each.text) and not can_be_read(each.text) else "",
         )
         for each in strings
         if each.text.strip() and not SURROGATE.search(each.text)

@@ -213,7 +213,7 @@ def test_the_escapes_of_a_json_file_are_kept() -> None:
 
 def test_metadata_of_arb_files_stay_and_the_locale_is_set() -> None:
     document = read("arb", target="de-AT")
-    assert [(each.key, bool(each.held)) for each in document.segments] == [("hello", False), ("cats", True)]
+    assert [(each.key, each.is_message) for each in document.segments] == [("hello", False), ("cats", True)]
     assert document.source_language == "en"
     wanted = ARB.replace(b'"en"', b'"de_AT"').replace(b'"Hello {name}"', b'"Hallo {name}"')
     assert document.write(["Hallo {name}", None]) == wanted
