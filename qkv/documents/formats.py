@@ -7,6 +7,7 @@ from qkv.documents.android import read_android
 from qkv.documents.document import Document
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
+from qkv.documents.markdown import read_markdown, read_mdx
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
 from qkv.documents.properties import read_properties
@@ -36,6 +37,9 @@ FORMATS: dict[str, Reader] = {
     "htm": without_options(read_html),
     "srt": read_srt,
     "vtt": read_vtt,
+    "md": with_target(read_markdown),
+    "markdown": with_target(read_markdown),
+    "mdx": with_target(read_mdx),
 }
 """Running text. Servers accept these."""
 CATALOGS: dict[str, Reader] = {
