@@ -188,7 +188,22 @@ class LineOptions:
 
 
 Format = Literal[
-    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt"
+    "txt",
+    "po",
+    "pot",
+    "json",
+    "arb",
+    "xliff",
+    "xlf",
+    "xml",
+    "resx",
+    "ts",
+    "html",
+    "htm",
+    "srt",
+    "vtt",
+    "docx",
+    "pptx",
 ]
 
 
