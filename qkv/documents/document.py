@@ -75,6 +75,8 @@ class Segment:
     """Numbers for which the target language uses this plural form; see `qkv.documents.plural_forms`. Empty if it is not known."""
     is_ambiguous: bool = False
     """Whether the source text does not tell which plural form is wanted, so that a number must."""
+    is_message: bool = False
+    """Whether it is an ICU message with plural or select."""
     held: str = ""
     """Why it is not translated, if it cannot be."""
     spread: "Callable[[NewText], Iterable[Edit]] | None" = None
