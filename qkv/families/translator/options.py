@@ -189,7 +189,7 @@ class LineOptions:
 
 Format = Literal[
     "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
-    "yaml", "yml", "docx", "pptx",
+    "yaml", "yml", "docx", "pptx", "xlsx", "odt", "epub",
 ]  # fmt: skip
 
 
