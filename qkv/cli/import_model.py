@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
         arguments,
         prog="qkv import",
         description=(
-            "Convert a published model (Marian, GPT, GPT-2, BERT, ViT; translators of CTranslate2 and Argos) to a bundle, and check\n"
+            "Convert a published model (Marian, GPT, GPT-2, BERT, ViT; translators of CTranslate2, Argos and Marian) to a bundle, and check\n"
             "that it computes the same:\n"
             "  qkv import Helsinki-NLP/opus-mt-en-de -o runs/en-de\n"
             "  qkv import translate-zh_en-1_9.argosmodel -o runs/zh-en"
