@@ -13,7 +13,7 @@ from qkv.flags import Flag, Positional
 @dataclass(frozen=True, kw_only=True)
 class Import:
     model: Positional[str]
-    """Folder in Hugging Face or CTranslate2 format, .argosmodel package, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
+    """Folder in the format of Hugging Face, CTranslate2 or Marian, .argosmodel package, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
     output: OutputFolder
     """Folder for the bundle."""
     options: Annotated[ImportOptions, Flag(name="")] = field(default_factory=ImportOptions)
