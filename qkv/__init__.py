@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qkv.api.evaluation import evaluate
     from qkv.api.exploring import Exploration, explore
     from qkv.api.information import ModelInfo, info
+    from qkv.api.learning import Learned, learn
     from qkv.api.loading import load
     from qkv.api.serving import Service, serve, serve_app
     from qkv.api.training import (
@@ -103,6 +104,7 @@ __all__ = [
     "InputTypeError",
     "LanguageModel",
     "LanguageModelReport",
+    "Learned",
     "Memory",
     "MemoryMatch",
     "MissingExtraError",
@@ -141,6 +143,7 @@ __all__ = [
     "fine_tune",
     "import_model",
     "info",
+    "learn",
     "load",
     "resume",
     "serve",
@@ -186,6 +189,7 @@ WHERE = {
     "InputTypeError": "qkv.errors",
     "LanguageModel": "qkv.families.gpt.product",
     "LanguageModelReport": "qkv.families.gpt.evaluation",
+    "Learned": "qkv.api.learning",
     "Memory": "qkv.localization.memory",
     "MemoryMatch": "qkv.localization.entry",
     "MissingExtraError": "qkv.errors",
@@ -223,6 +227,7 @@ WHERE = {
     "fine_tune": "qkv.api.training",
     "import_model": "qkv.api.conversion",
     "info": "qkv.api.information",
+    "learn": "qkv.api.learning",
     "load": "qkv.api.loading",
     "resume": "qkv.api.training",
     "serve": "qkv.api.serving",

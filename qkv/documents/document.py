@@ -4,6 +4,7 @@ A reader never parses and writes a file again. It finds byte ranges, and only th
 as it was, whatever the format is.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -74,6 +75,8 @@ class Segment:
     """Numbers for which the target language uses this plural form; see `qkv.documents.plural_forms`. Empty if it is not known."""
     is_ambiguous: bool = False
     """Whether the source text does not tell which plural form is wanted, so that a number must."""
+    is_message: bool = False
+    """Whether it is an ICU message with plural or select."""
     held: str = ""
     """Why it is not translated, if it cannot be."""
     spread: "Callable[[NewText], Iterable[Edit]] | None" = None
@@ -92,6 +95,12 @@ class Segment:
     def essence(self, text: str) -> str:
         """A translation without what the file does not keep, such as the numbers of codes."""
         return self.codes.essence(text) if self.codes else text
+
+
+def are_changed(segments: Iterable[Segment], new: NewTexts) -> bool:
+    """Whether any segment gets another text."""
+    both = zip(segments, new, strict=True)
+    return any(each is not None and each.text != segment.current for segment, each in both)
 
 
 def no_marks(new: NewTexts) -> Iterable[Edit]:
@@ -117,6 +126,8 @@ class Document:
     source_language: str | None = None
     """As the file states it."""
     target_language: str | None = None
+    forbidden: re.Pattern[str] | None = None
+    """Characters that the format cannot hold."""
     marks: Callable[[NewTexts], Iterable[Edit]] = no_marks
     """Edits outside the texts that follow from them, such as flags of doubt and the language in a header."""
     reads_back: Callable[[bytes, NewTexts], bool] | None = None
@@ -136,7 +147,9 @@ class Document:
         return spliced(self.content, [*edits, *self.marks(new)])
 
     def storable(self, text: str) -> str:
-        """The text with a question mark for each character that the encoding of the file lacks."""
+        """The text with a question mark for each character that the encoding or the format of the file lacks."""
+        if self.forbidden is not None:
+            return self.forbidden.sub("?", text)
         return text.encode(self.encoding, errors="replace").decode(self.encoding)
 
 

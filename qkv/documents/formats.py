@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from pathlib import PurePath
 
+from qkv.documents.android import read_android
 from qkv.documents.document import Document
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
+from qkv.documents.qt import read_qt
 from qkv.documents.reading import DEFAULT_READING, Reading, ReadingOptions
+from qkv.documents.resx import read_resx
 from qkv.documents.subtitles import read_srt, read_vtt
+from qkv.documents.xliff import read_xliff
 from qkv.errors import DataError
 
 Reader = Callable[[bytes, Reading], Document]
@@ -36,6 +40,11 @@ CATALOGS: dict[str, Reader] = {
     "pot": with_target(read_po),
     "json": with_target(read_json),
     "arb": with_target(read_arb),
+    "xliff": with_target(read_xliff),
+    "xlf": with_target(read_xliff),
+    "xml": with_target(read_android),
+    "resx": with_target(read_resx),
+    "ts": with_target(read_qt),
     **{name: read for name, read in FORMATS.items() if name != "txt"},
 }
 """What is translated in place: every byte outside the texts stays."""

@@ -24,6 +24,11 @@ SHARED = (
         run="qkv.cli.check:main",
     ),
     Command(
+        name="learn",
+        summary="learn from a reviewed file: fill a translation memory, propose terms",
+        run="qkv.cli.learn:main",
+    ),
+    Command(
         name="classify",
         summary="predict the class of texts, pairs of texts or images",
         run="qkv.cli.classify:main",

@@ -187,7 +187,9 @@ class LineOptions:
     """Write one JSON object per line, with scores, words and alignments."""
 
 
-Format = Literal["txt", "po", "pot", "json", "arb", "html", "htm", "srt", "vtt"]
+Format = Literal[
+    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
