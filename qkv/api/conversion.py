@@ -94,14 +94,11 @@ def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
     from qkv.hub.marian_folder import is_marian
 
     check_new_folder("output", output)
-    if is_ctranslate2(Path(model)):
-        if options.pairs:
-            raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
-        return import_from_ctranslate2(Path(model), output, origin=model, language=options.target_language)
-    if is_marian(Path(model)):
-        if options.pairs:
-            raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
-        return import_from_marian(Path(model), output, origin=model, language=options.target_language)
+    for recognizes, read in ((is_marian, import_from_marian), (is_ctranslate2, import_from_ctranslate2)):
+        if recognizes(Path(model)):
+            if options.pairs:
+                raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
+            return read(Path(model), output, origin=model, language=options.target_language)
     folder = folder_of(model, revision=options.revision, allow_pickle=options.allow_pickle)
     return import_folder(
         folder,

@@ -88,14 +88,15 @@ def translate_with_marian(folder: MarianFolder, lines: Sequence[str]) -> list[st
         for side, each in zip(("source", "target"), folder.vocabularies, strict=True):
             names.append(f"{temporary}/{side}{each.path.suffix}")
             shutil.copyfile(each.path, names[-1])
-        options = (
-            f"--models {temporary}/model.npz --vocabs {' '.join(names)} --beam-size 1 --mini-batch 1 --cpu-threads 1 "
-            f"--max-length-factor {LENGTH_FACTOR} --max-length 1000 --quiet"
-        )
+        options = {
+            "models": f"{temporary}/model.npz", "vocabs": " ".join(names), "beam-size": 1, "mini-batch": 1, "cpu-threads": 1,
+            "max-length-factor": LENGTH_FACTOR, "max-length": 1000, "quiet": "true",
+        }  # fmt: skip
+        line = " ".join(f"--{name} {value}" for name, value in options.items())
         try:
             done = subprocess.run(
                 [sys.executable, "-c", PROGRAM],
-                input=json.dumps({"options": options, "lines": list(lines)}),
+                input=json.dumps({"options": line, "lines": list(lines)}),
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE,

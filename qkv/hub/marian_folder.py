@@ -11,7 +11,7 @@ from qkv.hub.marian_yaml import Value, read_mapping, read_vocabulary
 
 SETTINGS = ("decoder.yml", "config.yml", "config.*.yml", "*.decoder.yml")
 WEIGHTS, PIECES, LISTS = ("*.npz", "model*.bin"), ("*.spm",), ("lex*.bin", "lex.*")
-LARGEST_LIST = 1 << 30  # bytes
+OF_CTRANSLATE2 = ("shared_vocabulary.*", "source_vocabulary.*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class MarianFolder:
 
 def is_marian(path: Path) -> bool:
     """Is this a folder of Marian? Those of transformers and CTranslate2 have a config.json."""
-    if not path.is_dir() or (path / "config.json").is_file():
+    if not path.is_dir() or (path / "config.json").is_file() or matching(path, OF_CTRANSLATE2):
         return False
     return bool(matching(path, WEIGHTS)) and bool(matching(path, SETTINGS) or matching(path, PIECES))
 
