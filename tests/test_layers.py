@@ -69,10 +69,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
+        "html", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "published", "explorer", "progress", "listening", "server",
         "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
         "family.settings",
     },
+    "published": ALWAYS | {"checkpoint", "data", "engine", "hub"},
     "hub": ALWAYS | {"core", "core.config", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS
     | {

@@ -31,10 +31,10 @@ NAMES = """
     Bert Callback ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
     DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions GPTClassifier GenerationOptions Glossary Guess
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
-    Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
+    Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions PublishedModel PublishedModels QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
-    TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune
-    import_model info load resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
+    TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune get
+    import_model info load models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
 
@@ -70,9 +70,11 @@ CALLS = {
     "explore": "qkv.explore('runs/en-de', html='page.html')",
     "export": "qkv.export('runs/en-de', 'huggingface', 'out')",
     "fine_tune": "qkv.fine_tune('runs/en-de', [('one', 'eins')], output='tuned')",
+    "get": "qkv.get('en-fr', publisher='argos')",
     "import_model": "qkv.import_model('runs/en-de', 'imported')",
     "info": "qkv.info('runs/en-de')",
     "load": "qkv.load('runs/en-de')",
+    "models": "qkv.models('en-de')",
     "resume": "qkv.resume('runs/en-de')",
     "trace": "qkv.trace(qkv.load('runs/en-de'), 'one')",
     "serve": "qkv.serve('runs/en-de', port=0, log_format='none').close()",
@@ -90,6 +92,7 @@ WITHOUT = {
     "evaluate",
     "info",
     "load",
+    "models",
     "resume",
     "serve",
     "serve_app",
