@@ -9,6 +9,7 @@ their sources.
 
 import random
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +85,29 @@ def captions(count: int, seed: int = 1) -> list[str]:
     return lines
 
 
-def save_copying_model(folder: Path, vocab_size: int = 8_000, *, beam_size: int = 1) -> None:
-    """A bundle of the shape of the Multi30k recipe: 4 + 4 blocks, width 128, FFN width 256, 4 heads."""
+@dataclass(frozen=True)
+class Shape:
+    depth: int
+    width: int
+    ffn_width: int
+    heads: int
+
+
+CAPTIONS = Shape(4, 128, 256, 4)
+"""Of the Multi30k recipe."""
+BASE = Shape(6, 512, 2_048, 8)
+"""Of "Attention Is All You Need", OPUS-MT and Argos Translate."""
+
+
+def save_copying_model(
+    folder: Path, vocab_size: int = 8_000, *, shape: Shape = CAPTIONS, beam_size: int = 1
+) -> None:
+    """A bundle with as many blocks in the encoder as in the decoder."""
     tokenizer = Tokenizer.learn(captions(20_000, seed=2), vocab_size)
     stack = StackConfig(
-        depth=4, width=128, heads=4, ffn_width=256, norm="pre", activation="relu", dropout=0.0
-    )
+        depth=shape.depth, width=shape.width, heads=shape.heads, ffn_width=shape.ffn_width, norm="pre",
+        activation="relu", dropout=0.0,
+    )  # fmt: skip
     config = TranslatorConfig(
         vocab_size=len(tokenizer), max_length=256, pad=tokenizer.pad, start=tokenizer.start, end=tokenizer.end,
         positions="learned", encoder=stack, decoder=stack,

@@ -1,9 +1,11 @@
 """Serving over HTTP: qkv serve, and a plain starlette + CTranslate2 server, on the same weights with equal beams.
 
-    python benchmarks/serving.py --model runs/demo --quick
+    python benchmarks/serving.py --quick
+    python benchmarks/serving.py --libretranslate PYTHON
     python benchmarks/serving.py --model runs/zh-en --lines FILE --libretranslate PYTHON
 
-PYTHON is an interpreter that has libretranslate 1.9.6. The load generator shares the cores, so the table also has sentences per
+Without --model it serves a base model (6 + 6 blocks, width 512, FFN width 2,048) that needs no training: it copies its source
+(copying_model.py), and costs what a trained one costs. PYTHON is an interpreter that has libretranslate 1.9.6. The load generator shares the cores, so the table also has sentences per
 second of the server's processor time. Systems take turns. The last line compares with the CTranslate2 server: p50 of one
 client (above 1: ours is faster) and sentences per second of 16 clients.
 """
@@ -11,6 +13,7 @@ client (above 1: ours is faster) and sentences per second of 16 clients.
 import argparse
 import asyncio
 import itertools
+import json
 import os
 import socket
 import subprocess
@@ -23,6 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from copying_model import BASE, captions, save_copying_model
 from rich.console import Console
 from rich.table import Table
 from serving_load import Measured, arrays, beside_array, single
@@ -183,6 +187,8 @@ def lines_for(options: argparse.Namespace) -> Iterator[str]:
     """Texts that differ, so that no cache helps."""
     if options.lines:
         known = [line.split("\t")[0] for line in options.lines.read_text(encoding="utf-8").splitlines()]
+    elif options.made:
+        known = captions(20_000, seed=4)
     else:
         from qkv.data.worlds import pairs
 
@@ -208,8 +214,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", type=Path, required=True, help="bundle of a translator")
-    parser.add_argument("--lines", type=Path, help="sentences; by default those of the built-in languages")
+    parser.add_argument("--model", type=Path, help="bundle of a translator; by default one that is made here")
+    parser.add_argument("--lines", type=Path, help="sentences; by default made-up ones")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--quick", action="store_true", help="end within 50 seconds: two servers, two turns")
     parser.add_argument("--rounds", type=int, default=3)
@@ -218,29 +224,25 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.rounds, options.seconds = 2, 2.5
-    import json
+    with tempfile.TemporaryDirectory() as folder:
+        options.made = options.model is None
+        if options.made:
+            options.model = Path(folder) / "bundle"
+            save_copying_model(options.model, shape=BASE)
+        compare(options, Path(folder))
 
+
+def compare(options: argparse.Namespace, folder: Path) -> None:
     languages = json.loads((options.model / "config.json").read_text(encoding="utf-8"))["languages"]
     options.source, options.target = languages["source"], languages["target"]
-    with tempfile.TemporaryDirectory() as folder:
-        exported = Path(folder) / "ctranslate2"
-        export = [
-            sys.executable,
-            "-m",
-            "qkv",
-            "export",
-            str(options.model),
-            "--to",
-            "ctranslate2",
-            "--output",
-            str(exported),
-        ]
-        subprocess.run(export, check=True, capture_output=True)
-        systems, texts = systems_of(options, exported), lines_for(options)
-        for _ in range(options.rounds):
-            for system in systems:
-                with Running(system) as running:
-                    asyncio.run(measure(running, texts, options))
+    exported = folder / "ctranslate2"
+    export = ["export", str(options.model), "--to", "ctranslate2", "--output", str(exported)]
+    subprocess.run([sys.executable, "-m", "qkv", *export], check=True, capture_output=True)
+    systems, texts = systems_of(options, exported), lines_for(options)
+    for _ in range(options.rounds):
+        for system in systems:
+            with Running(system) as running:
+                asyncio.run(measure(running, texts, options))
     show(systems)
     ours, peer = (system.result for system in systems[:2])
     print(f"ratio p50 {peer['p50'] / ours['p50']:.2f} throughput {ours['rate'] / peer['rate']:.2f}")

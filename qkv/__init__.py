@@ -10,12 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.checking import CheckReport, check
     from qkv.api.cleaning import Cleaned, clean
     from qkv.api.conversion import ExportReport, export, import_model
     from qkv.api.distillation import distill
     from qkv.api.evaluation import evaluate
     from qkv.api.exploring import Exploration, explore
     from qkv.api.information import ModelInfo, info
+    from qkv.api.learning import Learned, learn
     from qkv.api.loading import load
     from qkv.api.published import PublishedModel, PublishedModels, get, models
     from qkv.api.serving import Service, serve, serve_app
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.translations import Translation
     from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.families.vit.product import ImageClassifier
+    from qkv.localization.checks.unit import Finding
     from qkv.localization.entry import MemoryMatch
     from qkv.localization.memory import Memory
     from qkv.runtime.model import Model
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bert",
     "Callback",
+    "CheckReport",
     "ClassificationOptions",
     "ClassificationReport",
     "Cleaned",
@@ -89,6 +93,7 @@ __all__ = [
     "Exploration",
     "ExportReport",
     "FillOptions",
+    "Finding",
     "GPTClassifier",
     "GenerationOptions",
     "Glossary",
@@ -100,6 +105,7 @@ __all__ = [
     "InputTypeError",
     "LanguageModel",
     "LanguageModelReport",
+    "Learned",
     "Memory",
     "MemoryMatch",
     "MissingExtraError",
@@ -131,6 +137,7 @@ __all__ = [
     "Translator",
     "ValidationEvent",
     "__version__",
+    "check",
     "clean",
     "distill",
     "evaluate",
@@ -140,6 +147,7 @@ __all__ = [
     "get",
     "import_model",
     "info",
+    "learn",
     "load",
     "models",
     "resume",
@@ -159,6 +167,7 @@ __version__ = "0.2.0"
 WHERE = {
     "Bert": "qkv.families.bert.product",
     "Callback": "qkv.training.callbacks",
+    "CheckReport": "qkv.api.checking",
     "ClassificationOptions": "qkv.runtime.prediction_options",
     "ClassificationReport": "qkv.families.label_evaluation",
     "Cleaned": "qkv.api.cleaning",
@@ -173,6 +182,7 @@ WHERE = {
     "Exploration": "qkv.api.exploring",
     "ExportReport": "qkv.api.conversion",
     "FillOptions": "qkv.families.bert.options",
+    "Finding": "qkv.localization.checks.unit",
     "GPTClassifier": "qkv.families.gpt.classifier",
     "GenerationOptions": "qkv.families.gpt.options",
     "Glossary": "qkv.text.glossary",
@@ -184,6 +194,7 @@ WHERE = {
     "InputTypeError": "qkv.errors",
     "LanguageModel": "qkv.families.gpt.product",
     "LanguageModelReport": "qkv.families.gpt.evaluation",
+    "Learned": "qkv.api.learning",
     "Memory": "qkv.localization.memory",
     "MemoryMatch": "qkv.localization.entry",
     "MissingExtraError": "qkv.errors",
@@ -214,6 +225,7 @@ WHERE = {
     "TranslationReport": "qkv.families.translator.translation_report",
     "Translator": "qkv.families.translator.product",
     "ValidationEvent": "qkv.training.callbacks",
+    "check": "qkv.api.checking",
     "clean": "qkv.api.cleaning",
     "distill": "qkv.api.distillation",
     "evaluate": "qkv.api.evaluation",
@@ -223,6 +235,7 @@ WHERE = {
     "get": "qkv.api.published",
     "import_model": "qkv.api.conversion",
     "info": "qkv.api.information",
+    "learn": "qkv.api.learning",
     "load": "qkv.api.loading",
     "models": "qkv.api.published",
     "resume": "qkv.api.training",

@@ -69,28 +69,30 @@ class PublishedModel:
     listed_in: str = ""
     """The publisher's file that names the model, and the commit of its repository."""
 
-    @property
-    def row(self) -> tuple[str, ...]:
-        size = "" if self.size is None else f"{self.size / 1e6:.1f}"
-        scores = ", ".join(
-            f"{test}: " + ", ".join(f"{NAMES[name]} {value:g}" for name, value in score.items())
-            for test, score in self.scores.items()
-        )
-        return self.pair, self.publisher, self.name, size, self.license or "unknown", scores, self.state
-
-    @property
-    def state(self) -> str:
-        if self.installed is not None:
-            return "installed"
-        if not self.importable:
-            return "cannot be imported yet"
-        return "verified" if self.verified else "unverified"
-
     def to_dict(self) -> dict[str, Any]:
+        """All that is known, for JSON."""
         return {**vars(self), "installed": None if self.installed is None else str(self.installed)}
 
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF"}
+
+
+def row_of(model: PublishedModel) -> tuple[str, ...]:
+    size = "" if model.size is None else f"{model.size / 1e6:.1f}"
+    scores = ", ".join(
+        f"{test}: " + ", ".join(f"{NAMES[name]} {value:g}" for name, value in score.items())
+        for test, score in model.scores.items()
+    )
+    license = model.license or "unknown"
+    return model.pair, model.publisher, model.name, size, license, scores, state_of(model)
+
+
+def state_of(model: PublishedModel) -> str:
+    if model.installed is not None:
+        return "installed"
+    if not model.importable:
+        return "cannot be imported yet"
+    return "verified" if model.verified else "unverified"
 
 
 class PublishedModels(list[PublishedModel]):
@@ -102,7 +104,7 @@ class PublishedModels(list[PublishedModel]):
     """
 
     def __str__(self) -> str:
-        rows = [COLUMNS, *(each.row for each in self)]
+        rows = [COLUMNS, *map(row_of, self)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return "\n".join(
             "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -110,7 +112,7 @@ class PublishedModels(list[PublishedModel]):
         )
 
     def _repr_html_(self) -> str:
-        return html.table([COLUMNS, *(each.row for each in self)], texts=len(COLUMNS))
+        return html.table([COLUMNS, *map(row_of, self)], texts=len(COLUMNS))
 
 
 @with_options(ModelFilters)

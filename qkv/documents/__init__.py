@@ -1,5 +1,6 @@
 """Files with structure: bytes to segments, and translations of the segments back to bytes."""
 
+from qkv.documents.codes import Coded, Codes, Part, coded
 from qkv.documents.document import Document, Edit, NewText, Segment, State
 from qkv.documents.formats import (
     CATALOGS,
@@ -14,11 +15,15 @@ from qkv.documents.formats import (
 __all__ = [
     "CATALOGS",
     "FORMATS",
+    "Coded",
+    "Codes",
     "Document",
     "Edit",
     "NewText",
+    "Part",
     "Segment",
     "State",
+    "coded",
     "extension_of",
     "is_catalog",
     "read_catalog",

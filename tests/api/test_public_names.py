@@ -28,13 +28,13 @@ FOLDERS = {
     "ImageClassifier": "shapes", "ImageGenerator": "scenes", "Codebook": "codebook",
 }  # fmt: skip
 NAMES = """
-    Bert Callback ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
-    DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions GPTClassifier GenerationOptions Glossary Guess
+    Bert Callback CheckReport ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
+    DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions Finding GPTClassifier GenerationOptions Glossary Guess
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
-    Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions PublishedModel PublishedModels QkvError Report Running
+    Learned Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions PublishedModel PublishedModels QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
-    TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune get
-    import_model info load models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
+    TranslationOptions TranslationReport Translator ValidationEvent __version__ check clean distill evaluate explore export fine_tune get
+    import_model info learn load models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
 
@@ -65,6 +65,7 @@ def test_importing_qkv_imports_neither_torch_nor_numpy() -> None:
 
 CALLS = {
     "clean": "qkv.clean([('one two', 'eins zwei')], output='clean.tsv', source_language='en', target_language='de', progress=False)",
+    "check": "qkv.check('clean.tsv')",
     "distill": "qkv.distill('runs/en-de', ['one two'], output='student')",
     "evaluate": "qkv.evaluate('runs/en-de', ['one'], ['eins'], progress=False)",
     "explore": "qkv.explore('runs/en-de', html='page.html')",
@@ -73,6 +74,7 @@ CALLS = {
     "get": "qkv.get('en-fr', publisher='argos')",
     "import_model": "qkv.import_model('runs/en-de', 'imported')",
     "info": "qkv.info('runs/en-de')",
+    "learn": "qkv.learn('app.json')",
     "load": "qkv.load('runs/en-de')",
     "models": "qkv.models('en-de')",
     "resume": "qkv.resume('runs/en-de')",
@@ -88,9 +90,11 @@ CALLS = {
     "train_vit": "qkv.train_vit([('picture.png', 'ring')], output='new')",
 }
 WITHOUT = {
+    "check",
     "clean",
     "evaluate",
     "info",
+    "learn",  # the file is missing
     "load",
     "models",
     "resume",
@@ -119,4 +123,4 @@ def test_without_torch_every_function_works_or_names_the_missing_extra() -> None
         CALLS
     ) - WITHOUT, found
     assert all("extra `train`" in found[name][1] for name in set(CALLS) - WITHOUT), found
-    assert not {name for name in WITHOUT - {"resume"} if name in found}, found
+    assert not {name for name in WITHOUT - {"resume", "learn"} if name in found}, found

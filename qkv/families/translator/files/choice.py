@@ -1,0 +1,37 @@
+"""Which files have strings, and which options they allow."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from qkv.documents import CATALOGS, extension_of, is_catalog
+from qkv.families.translator.lines import LineTranslation
+from qkv.families.translator.options import ANY_FILE, FileOptions
+from qkv.flags import OptionMessageError
+
+
+def catalog_format(source: Path, files: FileOptions) -> str | None:
+    """The format of a file with strings; None for plain text."""
+    if files.format is None and is_catalog(source.name):
+        return extension_of(source.name)
+    if files.format in CATALOGS:
+        return files.format
+    if files != replace(ANY_FILE, format=files.format):
+        raise OptionMessageError(
+            "{all}, {also_fuzzy}, {column}, {output_column} and {line_width} are not for plain text: leave them out."
+        )
+    return None
+
+
+def check_catalog_options(lines: LineTranslation) -> None:
+    """What is written for each line of a text has no place in a catalog."""
+    given = {
+        "scores": lines.form.scores,
+        "json": lines.form.json,
+        "alignments": lines.options.alignments,
+        "num_hypotheses": lines.options.num_hypotheses > 1,
+    }
+    names = " and ".join(f"{{{name}}}" for name, used in given.items() if used)
+    if names:
+        raise OptionMessageError(
+            f"{names} can only be used for plain text. The report has scores of each string."
+        )

@@ -1,0 +1,112 @@
+"""Translate one file with strings of a program."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from qkv.checkpoint.files import write_file, write_through
+from qkv.checkpoint.outputs import check_new_file
+from qkv.documents import Document, read_catalog
+from qkv.errors import DataError, QkvError
+from qkv.families.translator.files.languages import languages_for
+from qkv.families.translator.files.outcome import Outcome
+from qkv.families.translator.files.translating import translate
+from qkv.families.translator.lines import LineTranslation
+from qkv.families.translator.options import FileOptions
+from qkv.families.translator.pipeline import Pipeline
+from qkv.runtime.file_job import rename_new
+
+MOST_BYTES = 100_000_000  # a file is read as a whole
+
+
+class CatalogJob:
+    """One file. Nothing is written before all of it is translated."""
+
+    def __init__(self, source: Path, output: Path, format: str, *, overwrite: bool = False):
+        self.source, self.output, self.format, self.overwrite = source, output, format, overwrite
+        self.report = output.with_name(f"{output.name}.report.jsonl")
+        for path in (output, self.report):
+            check_new_file("output", path, overwrite=overwrite, inputs=[source])
+
+    def run(
+        self, pipeline: Pipeline, lines: LineTranslation, files: FileOptions, *, progress: bool = True
+    ) -> None:
+        content = read_bytes(self.source)
+        document = self.read(content, None, files)
+        target, options = languages_for(self.source, document, pipeline, lines.options)
+        document = self.read(content, target, files)
+        outcomes = translate(document, pipeline, replace(lines, options=options), files, target, progress)
+        written = document.write([each.new for each in outcomes])
+        if not self.is_exact(document, written, target, outcomes, files):
+            raise QkvError(
+                f"{self.source} cannot be written exactly. Nothing was written; please report this."
+            )
+        records = [each.record(segment) for segment, each in zip(document.segments, outcomes, strict=True)]
+        write_file(
+            self.report, "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records).encode()
+        )
+        self.place(written)
+        if progress:
+            self.say_what_was_done(outcomes)
+
+    def read(self, content: bytes, target: str | None, files: FileOptions) -> Document:
+        try:
+            return read_catalog(self.format, content, target, files)
+        except DataError as error:
+            raise DataError(f"{self.source}: {error}") from None
+
+    def is_exact(
+        self,
+        document: Document,
+        written: bytes,
+        target: str | None,
+        outcomes: Sequence[Outcome],
+        files: FileOptions,
+    ) -> bool:
+        """Read the result again: it must have the same segments, and the new texts."""
+        if document.reads_back is not None:
+            return document.reads_back(written, [each.new for each in outcomes])
+        wanted = [
+            segment.essence(each.new.text if each.new else segment.current)
+            for segment, each in zip(document.segments, outcomes, strict=True)
+        ]
+        made = self.read(written, target, files)
+        return [segment.essence(segment.current) for segment in made.segments] == wanted
+
+    def place(self, content: bytes) -> None:
+        if self.overwrite:
+            write_file(self.output, content)
+            return
+        part = self.output.with_name(f"{self.output.name}.part")
+        write_through(part, content)
+        try:
+            rename_new(part, self.output)
+        except FileExistsError:
+            raise QkvError(
+                f"{self.output} was created by another program while this job ran, and was not replaced. The complete "
+                f"result is in {part}."
+            ) from None
+
+    def say_what_was_done(self, outcomes: Sequence[Outcome]) -> None:
+        from qkv.progress.terminal import say
+
+        new = [each.new for each in outcomes if each.new]
+        doubtful = sum(each.doubtful for each in new)
+        held = sum(each.origin == "held" for each in outcomes)
+        also = f"; {held:,} cannot be translated yet" if held else ""
+        say(
+            f"{len(new):,} of {len(outcomes):,} strings translated, {doubtful:,} of them doubtful{also}. "
+            f"See {self.report}."
+        )
+
+
+def read_bytes(path: Path) -> bytes:
+    if not path.is_file():
+        raise DataError(f"{path} is a folder: give a file." if path.is_dir() else f"there is no file {path}.")
+    if path.stat().st_size > MOST_BYTES:
+        raise DataError(f"{path} has more than {MOST_BYTES:,} bytes: divide it.")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
