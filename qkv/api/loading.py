@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from qkv.api.published import is_pair, located
 from qkv.checkpoint.files import read_json
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qkv.families.gpt.product import LanguageModel
     from qkv.families.translator.product import Translator
     from qkv.families.vit.product import ImageClassifier
+    from qkv.keywords import LoadKeywords
 
     class AnyModel(  # type: ignore[misc]
         Translator,
@@ -52,7 +53,7 @@ def load(
     *,
     kind: None = None,
     revision: str | None = ...,
-    **keywords: Any,
+    **keywords: "Unpack[LoadKeywords]",
 ) -> "AnyModel": ...
 
 
@@ -63,7 +64,7 @@ def load(
     *,
     kind: type[Wanted],
     revision: str | None = ...,
-    **keywords: Any,
+    **keywords: "Unpack[LoadKeywords]",
 ) -> Wanted: ...
 
 

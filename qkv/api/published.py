@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from qkv import html
 from qkv.environment import require_torch
@@ -17,6 +17,7 @@ from qkv.published.pairs import Pair, code_of, pair_of, written
 from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
+    from qkv.keywords import GetKeywords, ModelsKeywords
     from qkv.published.installing import Ways
     from qkv.published.listing import Listed
     from qkv.published.transfer import Arrived
@@ -116,7 +117,7 @@ class PublishedModels(list[PublishedModel]):
 
 
 @with_options(ModelFilters)
-def models(pair: str | None = None, **options: Any) -> PublishedModels:
+def models(pair: str | None = None, **options: Unpack[ModelsKeywords]) -> PublishedModels:
     """Published translators that `qkv.get` installs, and those of the package qkv-starter.
 
     Args:
@@ -185,7 +186,7 @@ def described(listed: Listed) -> PublishedModel:
 
 
 @with_options(PublisherOption)
-def get(pair: str, **options: Any) -> Path:
+def get(pair: str, **options: Unpack[GetKeywords]) -> Path:
     """Install a published translator of a language pair, unless one is installed.
 
     Its files are downloaded, verified, imported, and kept in qkv's cache. Without a network, the environment variable QKV_MODELS
