@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 
 def load_tool() -> ModuleType:
     spec = importlib.util.spec_from_file_location("course_tool", ROOT / "tools" / "course.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -62,7 +63,9 @@ def test_a_lesson_runs_before_and_after_its_exercises_are_solved(lesson: str) ->
     assert {each.text for each in verdicts} == {TEXTS["nothing yet"][0]}
 
     solved = [
-        each if not (match := EXERCISE.search(each)) else f"{match[2]} = solutions[{match[1]!r}]\n{match[0]}\n"
+        each
+        if not (match := EXERCISE.search(each))
+        else f"{match[2]} = solutions[{match[1]!r}]\n{match[0]}\n"
         for each in code
     ]
     _, verdicts = outputs(solved, {"solutions": {name: each.solution for name, each in EXERCISES.items()}})
@@ -107,7 +110,9 @@ def test_every_message_exists_in_all_languages_with_the_same_values() -> None:
 def test_translations_are_complete_and_up_to_date(language: str) -> None:
     for lesson in LESSONS:
         text, english = page(lesson, language), page(lesson, "en")
-        assert TOOL.stated_hash(text) == TOOL.hash_of(english), f"{language}/{lesson}.md translates another version"
+        assert TOOL.stated_hash(text) == TOOL.hash_of(english), (
+            f"{language}/{lesson}.md translates another version"
+        )
         code = [each.replace(f'Checks("{language}")', 'Checks("en")') for each in cells(lesson, language)]
         assert without_comments(code) == without_comments(cells(lesson))
         for mark in ("\n## ", "\n|", "http://", "**"):
@@ -123,4 +128,6 @@ def test_the_notebooks_are_written_from_the_pages() -> None:
         for lesson in LESSONS:
             path = ROOT / "examples" / "course" / language / f"{lesson}.ipynb"
             wanted = TOOL.written(TOOL.notebook_of(page(lesson, language), language))
-            assert path.read_text(encoding="utf-8") == wanted, f"run `python tools/course.py`: {path.name} is outdated"
+            assert path.read_text(encoding="utf-8") == wanted, (
+                f"run `python tools/course.py`: {path.name} is outdated"
+            )

@@ -28,7 +28,9 @@ def masked_after_softmax(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return np.where(mask, softmax(scores), 0)
 
 
-SCORES = np.array([[0.7, 0.2, 0.1, 0.4], [0.1, 0.6, 0.3, 0.2], [0.1, 0.3, 0.6, 0.5], [0.1, 0.3, 0.3, 0.3]])  # deck 002
+SCORES = np.array(
+    [[0.7, 0.2, 0.1, 0.4], [0.1, 0.6, 0.3, 0.2], [0.1, 0.3, 0.6, 0.5], [0.1, 0.3, 0.3, 0.3]]
+)  # deck 002
 
 EXERCISES = {
     "causal_mask": Exercise(
