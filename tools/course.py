@@ -1,11 +1,13 @@
 """Write the notebooks of the course from its pages: docs/course/LANGUAGE/LESSON.md becomes examples/course/LANGUAGE/LESSON.ipynb.
 
-    python tools/course.py
+    python tools/course.py                  # write the notebooks
+    python tools/course.py --translated     # also state that every translation is that of the present English page
 
 A page is the source. Its Python blocks become code cells, and the text between them becomes text cells. A translation states the
 English page that it translates by a hash in its first line, so a test sees which ones are outdated.
 """
 
+import argparse
 import hashlib
 import json
 import re
@@ -57,7 +59,20 @@ def written(notebook: dict[str, Any]) -> str:
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
+def state_hashes() -> None:
+    for language in LANGUAGES[1:]:
+        for lesson in lessons():
+            path = PAGES / language / f"{lesson}.md"
+            english = (PAGES / "en" / f"{lesson}.md").read_text(encoding="utf-8")
+            text = STATED.sub("", path.read_text(encoding="utf-8"))
+            path.write_text(f"<!-- en: {hash_of(english)} -->\n{text}", encoding="utf-8")
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the notebooks of the course from its pages.")
+    parser.add_argument("--translated", action="store_true", help="state that the translations are up to date")
+    if parser.parse_args().translated:
+        state_hashes()
     for language in LANGUAGES:
         folder = NOTEBOOKS / language
         folder.mkdir(parents=True, exist_ok=True)
