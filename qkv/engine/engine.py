@@ -64,7 +64,7 @@ class PlainSearch:
 
 @dataclass(frozen=True)
 class PlainRequest:
-    """A source with its end token, the maximum length of its translation, and the rules of this one alone."""
+    """A complete source, the maximum length of its translation, and the rules of this one alone."""
 
     source: Sequence[int]
     limit: int
@@ -158,7 +158,7 @@ class Engine:
         if not all(sources):
             raise ValueError("a source sentence has no tokens")
         check_position(max(map(len, sources)), self.config.max_length)
-        if min(map(min, sources)) < 0 or max(map(max, sources)) >= self.config.vocab_size:
+        if min(map(min, sources)) < 0 or max(map(max, sources)) >= self.config.source_size:
             raise IndexError("an id is not in the vocabulary")
         return kind(self.packed, sources, threads, -1 if look is None else look.block)
 
@@ -239,7 +239,7 @@ class Engine:
             patience=plain.patience,
             no_repeat=plain.no_repeat_ngram_size,
             automaton=None if plain.characters is None else plain.characters.ctypes.data,
-            shortlist=None if shortlist is None else shortlist.handle,
+            shortlist=None if shortlist is None else shortlist.handle.pointer,
             scored=plain.scored,
             automata=None if plain.automata is None else plain.automata.ctypes.data,
             states=0 if plain.automata is None else plain.automata.shape[1],

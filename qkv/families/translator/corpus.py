@@ -140,13 +140,15 @@ class PairData:
         *,
         shuffled: bool,
         bpe_dropout: float = 0.0,
+        source_ends: bool = True,
     ):
+        """`source_ends` says whether the model reads an end token after a source."""
         sources, targets = tokenizer.encode_all(pairs.source), tokenizer.target.encode_all(pairs.target)
         # Drop pairs that, with a start or end token, exceed the maximum length.
         fits = [max(map(len, both)) < max_length for both in zip(sources, targets, strict=True)]
         self.sources, self.targets = list(compress(sources, fits)), list(compress(targets, fits))
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
-        self.longest = max_length - 1
+        self.longest, self.source_ending = max_length - 1, [tokenizer.end] if source_ends else []
         self.dropout: BPEDropout | None = None
         if bpe_dropout and isinstance(tokenizer, Tokenizer):
             self.whole = [*self.sources, *self.targets]
@@ -177,7 +179,7 @@ class PairData:
     def batch(self, rows: list[int]) -> TranslationBatch:
         tokens = self.tokenizer
         return TranslationBatch.of(
-            source=pad_rows([[*self.sources[row], tokens.end] for row in rows], tokens.pad),
+            source=pad_rows([[*self.sources[row], *self.source_ending] for row in rows], tokens.pad),
             shifted=pad_rows([[tokens.start, *self.targets[row]] for row in rows], tokens.pad),
             target=pad_rows([[*self.targets[row], tokens.end] for row in rows], tokens.pad),
             pad=tokens.pad,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, Literal
 
 from qkv.decoding.sampling_options import Sampling, sampling_rules
+from qkv.documents.reading import ReadingOptions
 from qkv.errors import InputError, check_rules
 from qkv.flags import Flag, OptionMessageError, OrData
 from qkv.text.glossary import Glossary
@@ -186,12 +187,15 @@ class LineOptions:
     """Write one JSON object per line, with scores, words and alignments."""
 
 
-Format = Literal["txt", "po", "pot", "json", "arb"]
+Format = Literal[
+    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
+    "yaml", "yml",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileOptions:
-    """What is translated in a file with strings of a program."""
+class FileOptions(ReadingOptions):
+    """How a file is read, and what is translated in it."""
 
     format: Format | None = None
     """Format of the input file; by default, by its name. txt is plain text, line by line."""

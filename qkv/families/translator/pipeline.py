@@ -281,10 +281,11 @@ class Pipeline:
             ]
             for block in range(blocks)
         ]
-        show = self.tokenizer.show
         return AttentionMap(
-            source=show([*ids, config.end]),
-            target=show([*output, config.end]),  # row t is the attention that led to token t
+            source=self.tokenizer.show(config.complete_source(ids)),
+            target=self.tokenizer.target.show(
+                [*output, config.end]
+            ),  # row t is the attention that led to token t
             weights=np.array(weights),
         )
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from qkv.documents import Document, NewText, Segment
 from qkv.families.translator.files.checks import failed_checks
-from qkv.families.translator.files.steps import task_of
-from qkv.families.translator.files.task import Draft
+from qkv.families.translator.files.task import Draft, task_of
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import ConfidenceOptions
 
@@ -39,6 +38,8 @@ class Outcome:
 
 def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTranslation) -> Outcome:
     unsure = is_unsure(draft, lines.confidence)
+    if draft.origin == "held":
+        return Outcome(origin="held", checks=draft.checks)
     if unsure and lines.confidence.withhold:
         return Outcome(origin="withheld", confidence=draft.confidence, checks=("confidence",))
     text = document.storable(draft.text)
@@ -46,7 +47,11 @@ def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTr
     checks = (*(["confidence"] if unsure else []), *checks, *(["characters"] if text != draft.text else []))
     return Outcome(
         origin=draft.origin,
-        new=NewText(segment.codes.repair(text) if segment.codes else text, doubtful=bool(checks)),
+        new=NewText(
+            segment.codes.repair(text) if segment.codes else text,
+            doubtful=bool(checks),
+            alignment=draft.alignment,
+        ),
         confidence=draft.confidence,
         checks=checks,
         details=draft.details,
@@ -60,8 +65,8 @@ def is_unsure(draft: Draft, options: ConfidenceOptions) -> bool:
 
 def checks_of(segment: Segment, draft: Draft, lines: LineTranslation) -> Iterator[str]:
     yield from draft.checks
+    if draft.is_checked:
+        return
     yield from failed_checks(
         segment, draft.text, task_of(segment, lines.options).options(lines.options).protected
     )
-    if segment.is_ambiguous:
-        yield "plural form"

@@ -4,10 +4,13 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from qkv.documents import Segment
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Links, Translation
-from qkv.text.patterns import without_marks
+from qkv.text.patterns import MARKED, mark_spans, without_marks
 from qkv.text.protect import Kind
+
+KINDS_OF_CODES: tuple[Kind, ...] = ("tags", "placeholders")
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,26 @@ class Task:
             num_hypotheses=self.num_hypotheses,
             alignments=self.alignments,
         )
+
+
+def task_of(segment: Segment, options: TranslationOptions) -> Task:
+    """The text of a segment as it is."""
+    patterns = (*segment.protect_pattern, *options.protect_pattern)
+    return Task(
+        text=mark_spans(segment.text, segment.spans),
+        protect=kinds_for(segment, options.protect),
+        protect_pattern=(MARKED.pattern, *patterns) if segment.spans else patterns,
+        alignments=segment.spread is not None,
+    )
+
+
+def kinds_for(segment: Segment, protect: Sequence[Kind]) -> tuple[Kind, ...]:
+    """The placeholders of the segment's dialect in place of placeholders in general, and what its reader adds.
+
+    Inline codes are always protected.
+    """
+    named = (segment.dialect or kind if kind == "placeholders" else kind for kind in protect)
+    return tuple(dict.fromkeys((*named, *segment.protect, *(KINDS_OF_CODES if segment.codes else ()))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +86,23 @@ class Draft:
     confidence: float | None = None
     checks: tuple[str, ...] = ()
     """What is already known to be wrong with it."""
+    is_checked: bool = False
+    """Whether its parts were checked already, because the text as a whole cannot be."""
     details: tuple[tuple[str, Any], ...] = ()
     """More for the report."""
+    alignment: Links | None = None
+    """With the words of the segment's text, if they are known."""
 
     @classmethod
     def of(cls, answer: Answer, *checks: str) -> "Draft":
         origin = "copied" if answer.copied else "model"
-        return cls(text=answer.text, origin=origin, confidence=answer.confidence, checks=checks)
+        return cls(
+            text=answer.text,
+            origin=origin,
+            confidence=answer.confidence,
+            checks=checks,
+            alignment=answer.alignment,
+        )
 
 
 Steps = Generator[Sequence[Task], list[Answers], list[Draft]]
