@@ -1181,10 +1181,7 @@ class ResumeKeywords(TypedDict, total=False):
     norm: Literal["pre", "post"]
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"]
     decoder_cell: Literal["attention", "ssru"]
-    positions: (
-        Literal["interleaved", "halves", "learned", "rotary", "none"]
-        | Literal["learned", "rotary"]
-    )
+    positions: Literal["interleaved", "halves", "learned", "rotary", "none"] | Literal["learned", "rotary"]
     max_length: int
     label_smoothing: float | float | None
     beam_size: int

@@ -23,7 +23,12 @@ PICTURE = re.compile(r"!\[([^\]]*)\]\((?:\.\./)*([^)]+)\)\n*")
 
 
 def lessons() -> list[str]:
-    return [path.stem for path in sorted((PAGES / "en").glob("[0-9]*.md"))]
+    return [page for page in pages() if page != "index"]
+
+
+def pages() -> list[str]:
+    """The lessons and the page about the course."""
+    return [path.stem for path in sorted((PAGES / "en").glob("*.md"))]
 
 
 def stated_hash(text: str) -> str | None:
@@ -61,7 +66,7 @@ def written(notebook: dict[str, Any]) -> str:
 
 def state_hashes() -> None:
     for language in LANGUAGES[1:]:
-        for lesson in lessons():
+        for lesson in pages():
             path = PAGES / language / f"{lesson}.md"
             english = (PAGES / "en" / f"{lesson}.md").read_text(encoding="utf-8")
             text = STATED.sub("", path.read_text(encoding="utf-8"))
@@ -70,7 +75,9 @@ def state_hashes() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the notebooks of the course from its pages.")
-    parser.add_argument("--translated", action="store_true", help="state that the translations are up to date")
+    parser.add_argument(
+        "--translated", action="store_true", help="state that the translations are up to date"
+    )
     if parser.parse_args().translated:
         state_hashes()
     for language in LANGUAGES:
