@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "listening": {"flags"},
     "signatures": {"errors", "flags"},
     "core.config": set(),
+    "course": set(),
     "core": {"core.config"},
     "text": {"errors"},
     "data": {"errors"},

@@ -189,7 +189,7 @@ class LineOptions:
 
 Format = Literal[
     "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
-    "yaml", "yml",
+    "yaml", "yml", "docx", "pptx",
 ]  # fmt: skip
 
 
