@@ -139,6 +139,12 @@ class TranslateFileKeywords(TypedDict, total=False):
             "htm",
             "srt",
             "vtt",
+            "properties",
+            "strings",
+            "yaml",
+            "yml",
+            "docx",
+            "pptx",
         ]
         | None
     )

@@ -181,7 +181,7 @@ def content() -> str:
         for name, kinds in typed_dicts().items()
     ]
     source = "\n\n\n".join([HEADER, *blocks]) + "\n"
-    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", FILE.name, "-"]
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(FILE), "-"]
     formatted = subprocess.run(
         command, input=source, capture_output=True, text=True, check=True, cwd=FILE.parent
     )
