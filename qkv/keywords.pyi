@@ -139,6 +139,12 @@ class TranslateFileKeywords(TypedDict, total=False):
             "htm",
             "srt",
             "vtt",
+            "properties",
+            "strings",
+            "yaml",
+            "yml",
+            "docx",
+            "pptx",
         ]
         | None
     )
@@ -347,6 +353,14 @@ class ExportKeywords(TypedDict, total=False):
     compute_type: Literal["float32", "int8"]
     source: Any
     target: Any
+
+class ModelsKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+    language: str | None
+    installed: bool
+
+class GetKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
 
 class CleanKeywords(TypedDict, total=False):
     source: Any
