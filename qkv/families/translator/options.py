@@ -197,8 +197,9 @@ class MemoryOptions:
 
 
 Format = Literal[
-    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt"
-]
+    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
+    "yaml", "yml",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
