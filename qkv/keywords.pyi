@@ -143,6 +143,8 @@ class TranslateFileKeywords(TypedDict, total=False):
             "strings",
             "yaml",
             "yml",
+            "docx",
+            "pptx",
         ]
         | None
     )
@@ -352,6 +354,14 @@ class ExportKeywords(TypedDict, total=False):
     compute_type: Literal["float32", "int8"]
     source: Any
     target: Any
+
+class ModelsKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+    language: str | None
+    installed: bool
+
+class GetKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
 
 class CleanKeywords(TypedDict, total=False):
     source: Any
@@ -1186,10 +1196,7 @@ class ResumeKeywords(TypedDict, total=False):
     norm: Literal["pre", "post"]
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"]
     decoder_cell: Literal["attention", "ssru"]
-    positions: (
-        Literal["interleaved", "halves", "learned", "rotary", "none"]
-        | Literal["learned", "rotary"]
-    )
+    positions: Literal["interleaved", "halves", "learned", "rotary", "none"] | Literal["learned", "rotary"]
     max_length: int
     label_smoothing: float | float | None
     beam_size: int

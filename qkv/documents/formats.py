@@ -7,6 +7,7 @@ from qkv.documents.android import read_android
 from qkv.documents.document import Document
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
+from qkv.documents.office import read_docx, read_pptx
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
 from qkv.documents.properties import read_properties
@@ -36,6 +37,8 @@ FORMATS: dict[str, Reader] = {
     "htm": without_options(read_html),
     "srt": read_srt,
     "vtt": read_vtt,
+    "docx": with_target(read_docx),
+    "pptx": with_target(read_pptx),
 }
 """Running text. Servers accept these."""
 CATALOGS: dict[str, Reader] = {
