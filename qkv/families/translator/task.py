@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from qkv.checkpoint.bundle import save_report
 from qkv.core.stack_config import StackConfig
@@ -37,6 +40,7 @@ from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
+LEARNED_FROM = 2_000_000  # pairs at most; more do not change a vocabulary
 MIN_SOURCE_LENGTH = 64  # tokens; sentences up to this length are never split
 
 
@@ -111,7 +115,7 @@ class TranslatorTask(Task[Translator]):
         train, valid = both_parts(corpus, tokenizer, settings, context)
         model = build(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
         learn_from(model, self.teachers, settings.distillation)
-        longest = max(MIN_SOURCE_LENGTH, *map(len, train.sources))
+        longest = max(MIN_SOURCE_LENGTH, train.longest_source)
         defaults = TranslatorDefaults(
             languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)
         )
@@ -141,7 +145,9 @@ def both_parts(
 ) -> tuple[PairData, PairData]:
     """The training part and the validation part, as Data for the training loop."""
     batch_tokens, share = settings.training.batch_tokens, settings.data.bpe_dropout
-    train = PairData(corpus.train, tokenizer, batch_tokens, context, shuffled=True, bpe_dropout=share)
+    train = PairData(
+        corpus.train, tokenizer, batch_tokens, context, shuffled=True, bpe_dropout=share, say=corpus.say
+    )
     valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
     if not len(train) or not len(valid):
         raise QkvError(f"no sentence pair fits into the maximum length of {context} tokens.")
@@ -177,8 +183,10 @@ def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:
-    """Learn one vocabulary for both languages from the training part."""
-    tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocab_size)
+    """Learn one vocabulary for both languages from the training part, or from pairs spread over a large one."""
+    step = max(1, -(-len(corpus.train) // LEARNED_FROM))
+    sample = corpus.train if step == 1 else corpus.train.select(np.arange(0, len(corpus.train), step))
+    tokenizer = Tokenizer.learn(chain(sample.source, sample.target), settings.vocab_size)
     if exact and len(tokenizer) < settings.vocab_size:
         raise QkvError(
             f"the data yield a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocab_size:,}: "
