@@ -1,6 +1,6 @@
 """Trains a translator on sentence pairs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 from qkv.checkpoint.bundle import save_report
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
+from qkv.data.parallel import ParallelText
 from qkv.errors import OptionError, QkvError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
@@ -183,16 +184,21 @@ def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:
-    """Learn one vocabulary for both languages from the training part, or from pairs spread over a large one."""
-    step = max(1, -(-len(corpus.train) // LEARNED_FROM))
-    sample = corpus.train if step == 1 else corpus.train.select(np.arange(0, len(corpus.train), step))
-    tokenizer = Tokenizer.learn(chain(sample.source, sample.target), settings.vocab_size)
+    """Learn one vocabulary for both languages."""
+    tokenizer = Tokenizer.learn(sample_of(corpus.train), settings.vocab_size)
     if exact and len(tokenizer) < settings.vocab_size:
         raise QkvError(
             f"the data yield a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocab_size:,}: "
             "choose a smaller vocabulary size."
         )
     return tokenizer
+
+
+def sample_of(train: ParallelText) -> Iterator[str]:
+    """What the vocabulary is learned from: all sentences, or those of pairs spread over a large training part."""
+    step = max(1, -(-len(train) // LEARNED_FROM))
+    sample = train if step == 1 else train.select(np.arange(0, len(train), step))
+    return chain(sample.source, sample.target)
 
 
 def architecture(model: ModelSettings, vocab: int, tokenizer: Vocabulary) -> OneStreamConfig:
