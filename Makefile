@@ -7,7 +7,7 @@ INSTALL = $(BIN)/python -m pip install --constraint constraints.txt --config-set
 # pip compiles packages to bytecode, but not an editable one. Without bytecode every command starts 0.1 s later.
 COMPILE = @$(BIN)/python -m compileall -q qkv
 
-.PHONY: help setup demo test test-all test-browser check dist clean
+.PHONY: help setup demo test test-all test-browser check dist docs clean
 
 help:
 	@echo "make demo          install, train the built-in English-German translator and show it (about three minutes)"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-browser  test the web pages in Chromium (needs chromium and its driver)"
 	@echo "make check         install, lint and type-check"
 	@echo "make dist          build an sdist and a wheel with the compiled engine (all platforms: make dist FOR=--all)"
+	@echo "make docs          build the documentation site in build/site"
 	@echo "make setup         install into $(VENV)"
 
 setup: $(STAMP)
@@ -65,6 +66,12 @@ dist: setup
 		--config-settings editable_mode=compat --editable '.[dist]'
 	$(BIN)/python tools/dist.py $(FOR)
 	$(BIN)/python -m twine check --strict dist/*
+
+# The site's tools are installed here alone, as for dist.
+docs: setup
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt \
+		--config-settings editable_mode=compat --editable '.[docs]'
+	$(BIN)/python tools/site
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -10,12 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.checking import CheckReport, check
     from qkv.api.cleaning import Cleaned, clean
     from qkv.api.conversion import ExportReport, export, import_model
     from qkv.api.distillation import distill
     from qkv.api.evaluation import evaluate
     from qkv.api.exploring import Exploration, explore
     from qkv.api.information import ModelInfo, info
+    from qkv.api.learning import Learned, learn
     from qkv.api.loading import load
     from qkv.api.serving import Service, serve, serve_app
     from qkv.api.training import (
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.translations import Translation
     from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.families.vit.product import ImageClassifier
+    from qkv.localization.checks.unit import Finding
     from qkv.localization.entry import MemoryMatch
     from qkv.localization.memory import Memory
     from qkv.runtime.model import Model
@@ -74,6 +77,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Bert",
     "Callback",
+    "CheckReport",
     "ClassificationOptions",
     "ClassificationReport",
     "Cleaned",
@@ -88,6 +92,7 @@ __all__ = [
     "Exploration",
     "ExportReport",
     "FillOptions",
+    "Finding",
     "GPTClassifier",
     "GenerationOptions",
     "Glossary",
@@ -99,6 +104,7 @@ __all__ = [
     "InputTypeError",
     "LanguageModel",
     "LanguageModelReport",
+    "Learned",
     "Memory",
     "MemoryMatch",
     "MissingExtraError",
@@ -128,6 +134,7 @@ __all__ = [
     "Translator",
     "ValidationEvent",
     "__version__",
+    "check",
     "clean",
     "distill",
     "evaluate",
@@ -136,6 +143,7 @@ __all__ = [
     "fine_tune",
     "import_model",
     "info",
+    "learn",
     "load",
     "resume",
     "serve",
@@ -154,6 +162,7 @@ __version__ = "0.2.0"
 WHERE = {
     "Bert": "qkv.families.bert.product",
     "Callback": "qkv.training.callbacks",
+    "CheckReport": "qkv.api.checking",
     "ClassificationOptions": "qkv.runtime.prediction_options",
     "ClassificationReport": "qkv.families.label_evaluation",
     "Cleaned": "qkv.api.cleaning",
@@ -168,6 +177,7 @@ WHERE = {
     "Exploration": "qkv.api.exploring",
     "ExportReport": "qkv.api.conversion",
     "FillOptions": "qkv.families.bert.options",
+    "Finding": "qkv.localization.checks.unit",
     "GPTClassifier": "qkv.families.gpt.classifier",
     "GenerationOptions": "qkv.families.gpt.options",
     "Glossary": "qkv.text.glossary",
@@ -179,6 +189,7 @@ WHERE = {
     "InputTypeError": "qkv.errors",
     "LanguageModel": "qkv.families.gpt.product",
     "LanguageModelReport": "qkv.families.gpt.evaluation",
+    "Learned": "qkv.api.learning",
     "Memory": "qkv.localization.memory",
     "MemoryMatch": "qkv.localization.entry",
     "MissingExtraError": "qkv.errors",
@@ -207,6 +218,7 @@ WHERE = {
     "TranslationReport": "qkv.families.translator.translation_report",
     "Translator": "qkv.families.translator.product",
     "ValidationEvent": "qkv.training.callbacks",
+    "check": "qkv.api.checking",
     "clean": "qkv.api.cleaning",
     "distill": "qkv.api.distillation",
     "evaluate": "qkv.api.evaluation",
@@ -215,6 +227,7 @@ WHERE = {
     "fine_tune": "qkv.api.training",
     "import_model": "qkv.api.conversion",
     "info": "qkv.api.information",
+    "learn": "qkv.api.learning",
     "load": "qkv.api.loading",
     "resume": "qkv.api.training",
     "serve": "qkv.api.serving",

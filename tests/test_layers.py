@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "documents": {"errors", "text"},
     "prepared": {"errors", "text", "data", "checkpoint"},
     "corpus": {"errors", "environment", "data"},
-    "localization": {"__init__", "errors", "flags", "text", "data", "corpus", "checkpoint"},
+    "localization": {"__init__", "errors", "flags", "text", "data", "documents", "corpus", "checkpoint"},
     "decoding": {"decoding.options"},
     "decoding.options": set(),
     "checkpoint": {"errors", "flags"},
@@ -48,10 +48,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "prepared"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
     "family.inputs": ALWAYS | {"training", "data", "checkpoint", "prepared", "family.product", "family.settings", "family.task", "families"},
-    "family.options": ALWAYS | {"text", "decoding.options"},
+    "family.options": ALWAYS | {"text", "documents", "decoding.options"},
     "family.product": ALWAYS
     | {
-        "core.config", "family.config", "text", "data", "documents", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",
+        "core.config", "family.config", "text", "data", "documents", "localization", "decoding", "engine", "checkpoint", "runtime", "progress", "family.model", "family.options",
     },
     "family.task": ALWAYS
     | {
@@ -70,8 +70,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "html", "data", "corpus", "checkpoint", "prepared", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
-        "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
+        "html", "text", "data", "corpus", "checkpoint", "prepared", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
+        "localization", "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
         "family.settings",
     },
     "hub": ALWAYS | {"core", "core.config", "checkpoint", "families", "families.family"},
@@ -122,8 +122,8 @@ ROLES = {
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
     "shortlist": "product", "lexical": "product", "vocabulary_tables": "product",
+    "hub": "hub", "hub_tokenizer": "hub", "hub_vocabularies": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub", "ctranslate2_import": "hub", "ctranslate2_tokenizer": "hub",
     "guarantees": "product", "files": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
-    "hub": "hub", "hub_tokenizer": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub", "ctranslate2_import": "hub", "ctranslate2_tokenizer": "hub",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "forced": "product", "distillation": "distillation",
     "commands": "commands",

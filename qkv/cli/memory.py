@@ -145,7 +145,7 @@ def search(command: MemoryCommand) -> None:
 
 
 def show(matches: Sequence[MemoryMatch]) -> None:
-    from qkv.cli.reports import print_text
+    from qkv.cli.reports import print_text, printable
     from qkv.progress.delayed import warn
 
     if not matches:
@@ -158,8 +158,3 @@ def show(matches: Sequence[MemoryMatch]) -> None:
         )
         print_text(f"  {printable(match.source)}\n  {printable(match.target)}")
     sys.stdout.flush()
-
-
-def printable(text: str) -> str:
-    """A memory may come from anywhere: its texts must not control the terminal."""
-    return "".join(each if each.isprintable() else "·" for each in text)

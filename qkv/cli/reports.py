@@ -1,4 +1,4 @@
-"""`--json`: results as JSON on standard output, and nothing else there."""
+"""Results on standard output: with `--json` as JSON, and nothing else there."""
 
 import json
 import sys
@@ -18,3 +18,8 @@ def print_json_line(document: Any) -> None:
 def print_text(text: str) -> None:
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     print(text, flush=True)
+
+
+def printable(text: str) -> str:
+    """A file may come from anywhere: its texts must not control the terminal."""
+    return "".join(each if each.isprintable() else "·" for each in text)

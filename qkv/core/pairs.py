@@ -50,7 +50,7 @@ class Selectable(Protocol):
 
 
 class TranslationModel(nn.Module):
-    """Source ids in, target logits out. One matrix embeds source and target and makes the logits (section 3.4)."""
+    """Source ids in, target logits out. Usually one matrix embeds source and target and makes the logits (section 3.4)."""
 
     config: TranslationConfig
     tokens: nn.Embedding
@@ -76,8 +76,13 @@ class TranslationModel(nn.Module):
         """A cache for one decoding, used only by `decode`."""
         raise NotImplementedError
 
+    @property
+    def output_table(self) -> nn.Embedding:
+        """The vectors of the output layer, (V, D)."""
+        return self.tokens
+
     def output(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.tokens.weight, self.bias)  # (…, D) -> (…, V)
+        return F.linear(x, self.output_table.weight, self.bias)  # (…, D) -> (…, V)
 
     def forward(self, source: Tensor, shifted: Tensor, tape: Tape | None = None) -> Tensor:
         logits = self.output(self.decode(shifted, *self.encode(source, tape), tape=tape))
@@ -98,7 +103,7 @@ class TranslationModel(nn.Module):
     def output_rows(self, batch: TranslationBatch) -> tuple[Tensor, Tensor]:
         """States of the real target tokens, (N, D), and the output layer, (V, D), whose product are the logits."""
         x = self.decode(batch.shifted, *self.encode(batch.source))
-        rows, words = x.flatten(0, 1)[batch.real], self.tokens.weight
+        rows, words = x.flatten(0, 1)[batch.real], self.output_table.weight
         if self.bias is not None:  # as one more column of the embeddings, times a constant 1
             rows = torch.cat([rows, rows.new_ones(len(rows), 1)], dim=1)  # (N, D + 1)
             words = torch.cat([words, self.bias[:, None]], dim=1)  # (V, D + 1)
@@ -109,7 +114,7 @@ class TranslationModel(nn.Module):
         return self.tokens.weight.device
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> "TranslationStep":
-        """Start to decode these sources, each with its end token. The model is put in evaluation mode."""
+        """Start to decode these sources, each complete. The model is put in evaluation mode."""
         rows = [torch.tensor(source) for source in sources]
         padded = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self.config.pad)  # (B, S)
         return TranslationStep(self.eval(), padded.to(self.device), look)

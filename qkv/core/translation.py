@@ -41,6 +41,10 @@ class TranslationConfig(Protocol):
         self,
     ) -> tuple[int, int]: ...  # blocks with attention to the source, heads in each
 
+    def complete_source(self, ids: Sequence[int]) -> list[int]:
+        """The tokens of a source as the model reads them: with its end token, if it reads one."""
+        ...
+
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]: ...  # of the weights, by name
 
     def facts(self) -> dict[str, str]: ...  # a description for users
@@ -56,5 +60,5 @@ class TranslationRunner(Protocol):
     def device(self) -> Any: ...  # where torch computes; None for NumPy arrays
 
     def begin(self, sources: Sequence[Sequence[int]], look: CrossHeads | None = None) -> Any:
-        """A `qkv.decoding.step.Step` that decodes these sources, each with its end token."""
+        """A `qkv.decoding.step.Step` that decodes these sources, each complete (`complete_source`)."""
         ...

@@ -33,21 +33,24 @@ class TmxUnit:
     context: str
     origin: str
     date: datetime | None
+    number: int
+    """Of the <tu> in its file, from 0."""
 
 
 def read_tmx(path: Path, source: str | None, target: str | None) -> Iterator[tuple[str, str]]:
-    for _, first, second in _pairs_of_units(path, source, target):
+    for _, _, first, second in _pairs_of_units(path, source, target):
         yield one_line(first), one_line(second)
 
 
 def read_tmx_units(path: Path, source: str | None, target: str | None) -> Iterator[TmxUnit]:
-    for unit, first, second in _pairs_of_units(path, source, target):
+    for number, unit, first, second in _pairs_of_units(path, source, target):
         yield TmxUnit(
             source=first,
             target=second,
             context=_property(unit, "x-context"),
             origin=_property(unit, "x-origin"),
             date=_date(unit),
+            number=number,
         )
 
 
@@ -83,19 +86,20 @@ def _parse_date(text: str | None) -> datetime | None:
 
 def _pairs_of_units(
     path: Path, source: str | None, target: str | None
-) -> Iterator[tuple[ElementTree.Element, str, str]]:
+) -> Iterator[tuple[int, ElementTree.Element, str, str]]:
     source, target = tmx_direction(path, source, target)
     seen: dict[str, None] = {}  # a set that keeps its order
-    pairs = 0
+    pairs, number = 0, -1
     for element in _tmx_elements(path):
         if _name(element) != "tu":
             continue
+        number += 1
         segments = _segments(element)
         seen.update(dict.fromkeys(segments))
         source_tag, target_tag = matching_tag(source, segments), matching_tag(target, segments)
         if source_tag and target_tag and source_tag != target_tag:
             pairs += 1
-            yield element, segments[source_tag], segments[target_tag]
+            yield number, element, segments[source_tag], segments[target_tag]
     missing = [language for language in (source, target) if matching_tag(language, seen) is None]
     if missing:
         raise _not_in_tmx(path, missing, seen)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 LengthPenalty = Callable[[int], float]
 """The divisor of a log-probability by length, including the end token. It never falls as the length grows."""
@@ -14,8 +15,20 @@ def paper_penalty(alpha: float) -> LengthPenalty:
 
 
 def power_penalty(alpha: float) -> LengthPenalty:
-    """A power of the length, as in fairseq and Hugging Face transformers."""
+    """A power of the length, as in Marian, fairseq and Hugging Face transformers."""
     return lambda length: float(length**alpha)
+
+
+def power_penalty_without_end(alpha: float) -> LengthPenalty:
+    """A power of the length without the end token, as in CTranslate2."""
+    return lambda length: float(max(1, length - 1) ** alpha)
+
+
+LengthNorm = Literal["paper", "length", "length without end"]
+"""How the length penalty grows with the length."""
+PENALTIES: dict[LengthNorm, Callable[[float], LengthPenalty]] = {
+    "paper": paper_penalty, "length": power_penalty, "length without end": power_penalty_without_end
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

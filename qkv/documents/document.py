@@ -4,6 +4,7 @@ A reader never parses and writes a file again. It finds byte ranges, and only th
 as it was, whatever the format is.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +14,7 @@ from qkv.errors import InputError
 from qkv.text.protect import Kind
 
 State = Literal["untranslated", "fuzzy", "translated"]
+Links = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class NewText:
 
     text: str
     doubtful: bool = False
+    alignment: Links | None = None
+    """Pairs of a source word and a word of the text, counted from 0, if they are known."""
 
 
 NewTexts = Sequence[NewText | None]
@@ -57,21 +61,46 @@ class Segment:
     state: State = "untranslated"
     dialect: Kind | None = None
     """How placeholders are written; None if the file does not say it."""
+    protect: tuple[Kind, ...] = ()
+    """Kinds of spans to protect in addition."""
+    protect_pattern: tuple[str, ...] = ()
+    """Regular expressions of spans to protect in addition."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """Ranges of characters of the text that are copied unchanged. They must not overlap."""
+    max_length: int | None = None
+    """The most characters that a translation may have."""
     plural: str = ""
     """The plural form: a number for gettext, a category such as "one" elsewhere."""
+    numbers: tuple[str, ...] = ()
+    """Numbers for which the target language uses this plural form; see `qkv.documents.plural_forms`. Empty if it is not known."""
     is_ambiguous: bool = False
-    """Whether the source text does not tell which plural form is wanted."""
+    """Whether the source text does not tell which plural form is wanted, so that a number must."""
+    is_message: bool = False
+    """Whether it is an ICU message with plural or select."""
     held: str = ""
     """Why it is not translated, if it cannot be."""
+    spread: "Callable[[NewText], Iterable[Edit]] | None" = None
+    """For a sentence that stands in several places between `start` and `end`: how its translation is divided among them."""
 
     @property
     def current(self) -> str:
         """What the file has at this place."""
         return self.text if self.target is None else self.target
 
+    def edits(self, new: NewText) -> Iterable[Edit]:
+        if self.spread is not None:
+            return self.spread(new)
+        return [Edit(self.start, self.end, self.encode(new.text))]
+
     def essence(self, text: str) -> str:
         """A translation without what the file does not keep, such as the numbers of codes."""
         return self.codes.essence(text) if self.codes else text
+
+
+def are_changed(segments: Iterable[Segment], new: NewTexts) -> bool:
+    """Whether any segment gets another text."""
+    both = zip(segments, new, strict=True)
+    return any(each is not None and each.text != segment.current for segment, each in both)
 
 
 def no_marks(new: NewTexts) -> Iterable[Edit]:
@@ -97,8 +126,12 @@ class Document:
     source_language: str | None = None
     """As the file states it."""
     target_language: str | None = None
+    forbidden: re.Pattern[str] | None = None
+    """Characters that the format cannot hold."""
     marks: Callable[[NewTexts], Iterable[Edit]] = no_marks
     """Edits outside the texts that follow from them, such as flags of doubt and the language in a header."""
+    reads_back: Callable[[bytes, NewTexts], bool] | None = None
+    """Whether a written file has these texts, where its segments do not show it: sentences of subtitles may join anew."""
 
     def write(self, translations: Sequence[str | NewText | None]) -> bytes:
         """The file with these texts in place of its segments. A segment without a new text keeps its bytes."""
@@ -106,14 +139,17 @@ class Document:
             raise InputError(f"{len(translations)} translations for {len(self.segments)} segments.")
         new = [NewText(each) if isinstance(each, str) else each for each in translations]
         edits = [
-            Edit(segment.start, segment.end, segment.encode(each.text))
+            edit
             for segment, each in zip(self.segments, new, strict=True)
             if each is not None and each.text != segment.current
+            for edit in segment.edits(each)
         ]
         return spliced(self.content, [*edits, *self.marks(new)])
 
     def storable(self, text: str) -> str:
-        """The text with a question mark for each character that the encoding of the file lacks."""
+        """The text with a question mark for each character that the encoding or the format of the file lacks."""
+        if self.forbidden is not None:
+            return self.forbidden.sub("?", text)
         return text.encode(self.encoding, errors="replace").decode(self.encoding)
 
 

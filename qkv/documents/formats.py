@@ -3,22 +3,51 @@
 from collections.abc import Callable
 from pathlib import PurePath
 
+from qkv.documents.android import read_android
 from qkv.documents.document import Document
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
+from qkv.documents.qt import read_qt
+from qkv.documents.reading import DEFAULT_READING, Reading, ReadingOptions
+from qkv.documents.resx import read_resx
+from qkv.documents.subtitles import read_srt, read_vtt
+from qkv.documents.xliff import read_xliff
 from qkv.errors import DataError
 
-FORMATS: dict[str, Callable[[bytes], Document]] = {"txt": read_plain, "html": read_html, "htm": read_html}
-"""Running text."""
-CATALOGS: dict[str, Callable[[bytes, str | None], Document]] = {
-    "po": read_po,
-    "pot": read_po,
-    "json": read_json,
-    "arb": read_arb,
+Reader = Callable[[bytes, Reading], Document]
+
+
+def with_target(read: Callable[[bytes, str | None], Document]) -> Reader:
+    return lambda content, reading: read(content, reading.target)
+
+
+def without_options(read: Callable[[bytes], Document]) -> Reader:
+    return lambda content, reading: read(content)
+
+
+FORMATS: dict[str, Reader] = {
+    "txt": without_options(read_plain),
+    "html": without_options(read_html),
+    "htm": without_options(read_html),
+    "srt": read_srt,
+    "vtt": read_vtt,
 }
-"""Strings of programs. Their readers also take the language that the file is translated into."""
+"""Running text. Servers accept these."""
+CATALOGS: dict[str, Reader] = {
+    "po": with_target(read_po),
+    "pot": with_target(read_po),
+    "json": with_target(read_json),
+    "arb": with_target(read_arb),
+    "xliff": with_target(read_xliff),
+    "xlf": with_target(read_xliff),
+    "xml": with_target(read_android),
+    "resx": with_target(read_resx),
+    "ts": with_target(read_qt),
+    **{name: read for name, read in FORMATS.items() if name != "txt"},
+}
+"""What is translated in place: every byte outside the texts stays."""
 ADVICE = {
     "pdf": "a PDF has no room for longer text: save the document that it was made from as plain text",
     "rst": "let Sphinx extract a .po file (sphinx-build -b gettext), and translate that",
@@ -37,7 +66,7 @@ def extension_of(name: str) -> str:
 
 
 def is_catalog(name: str) -> bool:
-    """Whether a file has strings of a program, by its name.
+    """Whether a file is translated in place, by its name. Other files are translated line by line.
 
     Raises:
         DataError: It has a format that cannot be translated in place.
@@ -48,15 +77,25 @@ def is_catalog(name: str) -> bool:
     return extension in CATALOGS
 
 
-def read_document(name: str, content: bytes) -> Document:
-    """Find the texts of a file with running text. Its name decides the format."""
+def read_document(name: str, content: bytes, target: str | None = None) -> Document:
+    """Find the texts of a file with running text. Its name decides the format.
+
+    Args:
+        target: The language that they are translated into.
+    """
     reader = FORMATS.get(extension_of(name))
     if reader is None:
         known = ", ".join(supported_formats())
         raise DataError(f"documents of type '.{extension_of(name)[:20]}' are not supported; use {known}.")
-    return reader(content)
+    return reader(content, Reading(target=target))
 
 
-def read_catalog(format: str, content: bytes, target: str | None = None) -> Document:
-    """Find the strings of a catalog in this format. `target` is the language that they are translated into."""
-    return CATALOGS[format](content, target)
+def read_catalog(
+    format: str, content: bytes, target: str | None = None, options: ReadingOptions = DEFAULT_READING
+) -> Document:
+    """Find the texts of a file in this format.
+
+    Args:
+        target: The language that they are translated into.
+    """
+    return CATALOGS[format](content, Reading.of(options, target))

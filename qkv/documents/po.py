@@ -7,8 +7,8 @@ from itertools import islice
 
 from qkv.documents.document import Document, Edit, NewTexts, Segment, State
 from qkv.documents.encodings import MARKS, Decoded, decode, decode_as, is_text_encoding
-from qkv.documents.plural_forms import plural_forms
-from qkv.documents.po_scanner import Place, PoEntry, entries_of
+from qkv.documents.plural_forms import MOST_FORMS, Numbers, gettext_numbers, plural_forms
+from qkv.documents.po_scanner import Place, PoEntry, entries_of, is_fuzzy
 from qkv.documents.po_text import quoted
 from qkv.errors import DataError
 from qkv.text.protect import Kind
@@ -16,7 +16,6 @@ from qkv.text.protect import Kind
 CHARSET = re.compile(rb"Content-Type:[^\"\\\r\n]{0,100}charset=([A-Za-z0-9_.:+-]{1,40})", re.IGNORECASE)
 SEARCHED = 65_536  # bytes: a long licence may stand before the header
 NO_CHARSET = "CHARSET"  # of a template
-MOST_FORMS = 10
 DIALECTS: dict[str, Kind] = {
     "python-format": "python-format",
     "python-brace-format": "python-brace-format",
@@ -42,11 +41,13 @@ def read_po(content: bytes, target: str | None = None) -> Document:
     entries = list(entries_of(decoded.text))
     header = next((entry for entry in entries if entry.is_header), None)
     fields = header_fields(header)
+    stated = stated_forms(fields, target)
     catalog = Catalog(
         decoded=decoded,
         offsets=decoded.offsets(place for entry in entries for place in places_in(entry)),
         line_break="\r\n" if "\r\n" in decoded.text else "\n",
-        forms=count_forms(fields, target),
+        forms=count_forms(stated),
+        numbers=gettext_numbers(stated),
         header=header,
         target=target,
     )
@@ -77,11 +78,14 @@ def header_fields(header: PoEntry | None) -> dict[str, str]:
     return {name.strip().lower(): value.strip() for name, _, value in pairs}
 
 
-def count_forms(fields: dict[str, str], target: str | None) -> int | None:
-    """Plural forms by the header, or by the language if the header is empty; None if neither is known."""
+def stated_forms(fields: dict[str, str], target: str | None) -> str:
+    """Plural-Forms by the header, or by the language if the header is empty."""
     stated = fields.get("plural-forms", "")
-    if not stated or "INTEGER" in stated:
-        stated = (target and plural_forms(target)) or ""
+    return stated if stated and "INTEGER" not in stated else (target and plural_forms(target)) or ""
+
+
+def count_forms(stated: str) -> int | None:
+    """The number of plural forms; None if it is not known."""
     found = re.search(r"nplurals\s*=\s*(\d{1,9})", stated)
     if found is None:
         return None
@@ -116,6 +120,7 @@ class Catalog:
     offsets: dict[int, int]
     line_break: str
     forms: int | None
+    numbers: tuple[Numbers, ...]
     header: PoEntry | None
     target: str | None
 
@@ -126,9 +131,13 @@ class Catalog:
         forms = self.forms or max(slots) + 1
         segments = []
         for form in range(forms):
-            source = entry.text("msgid" if form == 0 and forms > 1 else "msgid_plural")
-            segment = self.segment(entry, f"msgstr[{form}]", source)
-            segments.append(replace(segment, plural=str(form), is_ambiguous=forms > 2 and form > 0))
+            numbers = self.numbers[form] if form < len(self.numbers) else ()
+            singular = forms > 1 and ("1" in numbers if numbers else form == 0)
+            segment = self.segment(
+                entry, f"msgstr[{form}]", entry.text("msgid" if singular else "msgid_plural")
+            )
+            ambiguous = forms > 2 and not singular
+            segments.append(replace(segment, plural=str(form), numbers=numbers, is_ambiguous=ambiguous))
         return Message(entry, tuple(segments))
 
     def segment(self, entry: PoEntry, keyword: str, source: str) -> Segment:
@@ -208,7 +217,3 @@ class Catalog:
 
     def edit(self, place: Place, text: str) -> Edit:
         return Edit(self.offsets[place[0]], self.offsets[place[1]], self.encode(text))
-
-
-def is_fuzzy(entry: PoEntry) -> bool:
-    return "fuzzy" in entry.flag_names

@@ -132,3 +132,7 @@ def invalid(number: int, reason: str) -> DataError:
     return DataError(
         f"line {number:,} is not valid gettext ({reason}): correct it; `msgfmt -c` finds such errors."
     )
+
+
+def is_fuzzy(entry: PoEntry) -> bool:
+    return "fuzzy" in entry.flag_names

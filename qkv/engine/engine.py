@@ -64,7 +64,7 @@ class PlainSearch:
 
 @dataclass(frozen=True)
 class PlainRequest:
-    """A source with its end token, the maximum length of its translation, and the rules of this one alone."""
+    """A complete source, the maximum length of its translation, and the rules of this one alone."""
 
     source: Sequence[int]
     limit: int
@@ -158,7 +158,7 @@ class Engine:
         if not all(sources):
             raise ValueError("a source sentence has no tokens")
         check_position(max(map(len, sources)), self.config.max_length)
-        if min(map(min, sources)) < 0 or max(map(max, sources)) >= self.config.vocab_size:
+        if min(map(min, sources)) < 0 or max(map(max, sources)) >= self.config.source_size:
             raise IndexError("an id is not in the vocabulary")
         return kind(self.packed, sources, threads, -1 if look is None else look.block)
 

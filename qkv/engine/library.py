@@ -74,6 +74,7 @@ class BlockStruct(ctypes.Structure):
 class StackStruct(ctypes.Structure):
     _fields_ = (
         ("blocks", ctypes.POINTER(BlockStruct)),
+        ("tokens", Pointer),
         ("last", NormStruct),
         ("positions", Pointer),
         ("rotation", Pointer),
@@ -89,7 +90,6 @@ class ModelStruct(ctypes.Structure):
     _fields_ = (
         ("encoder", StackStruct),
         ("decoder", StackStruct),
-        ("tokens", Pointer),
         ("segments", Pointer),
         ("first", NormStruct),
         ("output", LinearStruct),

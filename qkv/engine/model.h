@@ -57,6 +57,7 @@ struct Block {
 
 struct Stack {
     const Block* blocks;
+    const float* tokens;           // embeddings, (vocab, padded width)
     Norm last;                     // of pre-norm stacks
     const float* positions;        // (context, padded width), or nothing
     const float* rotation;         // (context, 2, turned), or nothing
@@ -70,7 +71,6 @@ struct Stack {
 
 struct Model {
     Stack encoder, decoder;
-    const float* tokens;           // (vocab, padded width)
     const float* segments;         // (segments, padded width) that are added to texts, or nothing
     Norm first;                    // of texts as they go in
     Linear output;

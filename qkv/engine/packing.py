@@ -82,7 +82,12 @@ class Packed(PackedModel):
     @classmethod
     def translator(cls, config: TranslatorConfig, weights: Weights, store: Store, *, int8: bool) -> "Packed":
         packed = cls(weights, store, int8=int8)
-        packed.vocabulary("tokens.weight", config.encoder.width**0.5, "bias" if config.output_bias else None)
+        bias = "bias" if config.output_bias else None
+        packed.output("tokens.weight" if config.tied_output else "output_tokens.weight", bias)
+        packed.struct.token_scale = config.encoder.width**0.5
+        tables = dict.fromkeys(("source", "target"), packed.table("tokens.weight"))
+        if config.source_vocab_size is not None:
+            tables["source"] = packed.table("source_tokens.weight")
         waves = None  # both sides have the same width
         if config.positions == "interleaved" or config.positions == "halves":  # mypy narrows these
             table = sinusoid(config.max_length, config.encoder.width, config.positions)
@@ -93,6 +98,7 @@ class Packed(PackedModel):
         ):
             cell = config.decoder_cell if name == "decoder" else "attention"
             struct = packed.stack(name, stack, cross=name == "decoder", cell=cell)
+            struct.tokens = tables[side]
             match config.positions:
                 case "learned":
                     struct.positions = packed.table(f"{side}_positions.table")
@@ -108,8 +114,10 @@ class Packed(PackedModel):
         cls, config: GPTConfig, weights: Weights, store: Store, *, int8: bool, prefix: str = ""
     ) -> "Packed":
         packed = cls(weights, store, int8=int8)
-        packed.vocabulary(f"{prefix}tokens.weight", 1.0, None)
+        packed.output(f"{prefix}tokens.weight", None)
+        packed.struct.token_scale, tokens = 1.0, packed.table(f"{prefix}tokens.weight")
         struct = packed.stack(f"{prefix}stack", config.stack)
+        struct.tokens = tokens
         if config.positions == "learned":
             struct.positions = packed.table(f"{prefix}positions.table")
         else:
@@ -130,8 +138,8 @@ class Packed(PackedModel):
         packed = cls(weights, store, int8=int8)
         struct = packed.stack(f"{prefix}stack", config.stack)
         struct.positions = packed.table(f"{prefix}positions.table")
+        struct.tokens = packed.table(f"{prefix}tokens.weight")
         packed.struct.encoder = struct
-        packed.struct.tokens = packed.table(f"{prefix}tokens.weight")
         packed.struct.segments = packed.table(f"{prefix}segments.weight")
         packed.struct.first, packed.struct.token_scale = packed.norm(f"{prefix}norm"), 1.0
         return packed.complete()
@@ -142,13 +150,12 @@ class Packed(PackedModel):
         return self
 
     # The largest part comes first, while the memory for the others is not in use.
-    def vocabulary(self, name: str, scale: float, bias: str | None) -> None:
-        """The embeddings: scaled for input, unscaled for the output layer."""
+    def output(self, name: str, bias: str | None) -> None:
+        """The output layer: usually the embeddings, but unscaled."""
         tokens = self.weights[name]
-        self.struct.vocab, self.struct.token_scale = len(tokens), scale
+        self.struct.vocab = len(tokens)
         biases = None if bias is None else lambda: self.weights[bias]
         self.struct.output = self.linear("output", tokens.shape, lambda: tokens, biases)
-        self.struct.tokens = self.table(name)
 
     def stack(
         self, name: str, config: StackConfig, *, cross: bool = False, cell: DecoderCell = "attention"

@@ -27,7 +27,7 @@ class Worker {
     }
 
     void embed(int row, int id, int position) {
-        const float* token = model.tokens + size_t(id) * wide;
+        const float* token = stack.tokens + size_t(id) * wide;
         const float* place = stack.positions ? stack.positions + size_t(position) * wide : nullptr;
         float* to = x.get() + size_t(row) * wide;
         for (int i = 0; i < wide; i++) to[i] = token[i] * model.token_scale + (place ? place[i] : 0);

@@ -19,6 +19,16 @@ SHARED = (
         run="qkv.cli.memory:main",
     ),
     Command(
+        name="check",
+        summary="find mistakes in files with translations: placeholders, tags, numbers, plural forms",
+        run="qkv.cli.check:main",
+    ),
+    Command(
+        name="learn",
+        summary="learn from a reviewed file: fill a translation memory, propose terms",
+        run="qkv.cli.learn:main",
+    ),
+    Command(
         name="classify",
         summary="predict the class of texts, pairs of texts or images",
         run="qkv.cli.classify:main",

@@ -43,7 +43,9 @@ class Original:
     tokens: Tokens
     norm_eps: float
     names: list[str]
-    """The tokens in the order of their ids."""
+    """The tokens of targets in the order of their ids."""
+    source_names: list[str] | None
+    """The tokens of sources, if these have other ones."""
     languages: tuple[str | None, str | None]
 
     def file(self, *names: str) -> Path | None:
@@ -80,14 +82,17 @@ def read_original(folder: Path, where: str) -> Original:
         raise DataError(f"{where} has no {MODEL}/{BINARY}: it is not a translator of Argos Translate.")
     stored = Stored(model / BINARY)
     config = read_object(model / CONFIG) if (model / CONFIG).is_file() else settings_of_old(stored)
+    tokens = tokens_of(config, where)
+    source, target = read_names(model, tokens.unknown, where)
     return Original(
         where=where,
         folder=model,
         files=(model, folder),
         stored=stored,
-        tokens=tokens_of(config, where),
+        tokens=tokens,
         norm_eps=norm_eps_of(config, where),
-        names=read_names(model, where),
+        names=target,
+        source_names=None if source == target else source,
         languages=languages_of(folder, where) if is_package else (None, None),
     )
 
@@ -136,21 +141,23 @@ def norm_eps_of(config: Mapping[str, Any], where: str) -> float:
     return float(value)
 
 
-def read_names(folder: Path, where: str) -> list[str]:
-    """The vocabulary that both languages share."""
+def read_names(folder: Path, unknown: str, where: str) -> tuple[list[str], list[str]]:
+    """The tokens of sources and of targets. CTranslate2 appends the unknown token if a file lacks it."""
     shared = read_vocabulary(folder, SHARED)
     if shared is None:
-        source, shared = read_vocabulary(folder, SOURCE), read_vocabulary(folder, TARGET)
-        if source is None or shared is None:
+        source, target = read_vocabulary(folder, SOURCE), read_vocabulary(folder, TARGET)
+        if source is None or target is None:
             raise DataError(f"{where} has no {SHARED}.json, and not both {SOURCE}.json and {TARGET}.json.")
-        if source != shared:
-            raise DataError(
-                f"{where} has a vocabulary for each language, but qkv supports only translators that share one. Nothing was "
-                "written."
-            )
-    if len(set(shared)) != len(shared):
-        raise DataError(f"{where}: a token occurs twice in the vocabulary.")
-    return shared
+    else:
+        source = target = shared
+    for names in (source, target):
+        if len(set(names)) != len(names):
+            raise DataError(f"{where}: a token occurs twice in the vocabulary.")
+    return complete_names(source, unknown), complete_names(target, unknown)
+
+
+def complete_names(names: list[str], unknown: str) -> list[str]:
+    return names if unknown in names else [*names, unknown]
 
 
 def read_vocabulary(folder: Path, name: str) -> list[str] | None:

@@ -78,6 +78,13 @@ def check_size(path: Path) -> Path:
     return path
 
 
+def read_text(path: Path) -> str:
+    try:
+        return check_size(path).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not a text file in UTF-8 ({error}).") from None
+
+
 def read_json(path: Path) -> Any:
     try:
         text = check_size(path).read_text(encoding="utf-8")

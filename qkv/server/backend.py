@@ -111,7 +111,11 @@ def part_of(segment: Segment, encode: Any) -> Part:
     options = segment.options
     if segment.copied:
         return Part(segment.text, options, 0, copied=(copy_of(segment),))
-    plain = not options.glossary.terms and not sign_of(frozenset(options.protect)).search(segment.text)
+    plain = (
+        not options.glossary.terms
+        and not options.protect_pattern
+        and not sign_of(frozenset(options.protect)).search(segment.text)
+    )
     return Part(segment.text, options, len(encode(segment.text)) + 1, plain)
 
 

@@ -68,7 +68,7 @@ async def translate_document(
         )
     own = replace(wish, beam_size=state.options.beam_size, patient=True)
     translations: list[str] = []
-    segments = document.segments
+    segments = [segment for segment in document.segments if not segment.held]
     for start in range(0, len(segments), AT_ONCE):
         part = segments[start : start + AT_ONCE]
         markup = INLINE if part[0].markup else None
@@ -79,4 +79,6 @@ async def translate_document(
         done(len(translations), len(segments))
     characters = sum(len(segment.text) for segment in segments)
     state.metrics.translated(source, target, len(segments), characters)
-    return TranslatedDocument(document.write(translations), source, characters)
+    found_texts = iter(translations)
+    written = document.write([None if each.held else next(found_texts) for each in document.segments])
+    return TranslatedDocument(written, source, characters)

@@ -1,4 +1,4 @@
-"""The tokenizer of published Marian translators: one vocabulary, and a SentencePiece model for each language.
+"""The tokenizer of published Marian translators: a SentencePiece model for each language, and one vocabulary or two.
 
 Text is normalized, so decoding does not restore it exactly. Unknown characters become the unknown token.
 If a model has several target languages, a source starts with a token that selects one, such as ">>fra<<".
@@ -22,7 +22,11 @@ MARKER = re.compile(r">>[^<>]*<<")
 
 
 class MarianTokenizer:
-    """`models` are for the source and target side. `encode` is for sources, `target.encode` for targets."""
+    """`models` are for the source and target side. `encode` is for sources, `target.encode` for targets.
+
+    `vocabulary` holds the tokens of targets. Sources have the same ones, unless there is a `source_vocabulary`. Special
+    tokens have the same ids in both.
+    """
 
     def __init__(
         self,
@@ -35,11 +39,15 @@ class MarianTokenizer:
         unknown: int,
         language: str | None = None,
         side: int = 0,
+        source_vocabulary: Sequence[str] | None = None,
     ):
         self.vocabulary, self.models, self.side = vocabulary, models, side
+        self.source_vocabulary = source_vocabulary
+        own = vocabulary if side or source_vocabulary is None else source_vocabulary
+        self.own = own  # what `encode` gives
         self.pad, self.start, self.end, self.unknown = pad, start, end, unknown
         self.language = language  # the default target language
-        self.ids = {token: number for number, token in enumerate(vocabulary)}
+        self.ids = {token: number for number, token in enumerate(own)}
         self.special = {pad, end, unknown}
         if language is not None and self.marker(language) not in self.ids:
             known = ", ".join(self.languages)
@@ -62,12 +70,13 @@ class MarianTokenizer:
             unknown=self.unknown,
             language=language,
             side=side,
+            source_vocabulary=self.source_vocabulary,
         )
 
     @cached_property
     def languages(self) -> list[str]:
         """The available target languages."""
-        return sorted(token[2:-2] for token in self.vocabulary if MARKER.fullmatch(token))
+        return sorted(token[2:-2] for token in self.own if MARKER.fullmatch(token))
 
     @staticmethod
     def marker(language: str) -> str:
@@ -89,16 +98,19 @@ class MarianTokenizer:
         try:
             models = [base64.b64decode(stored[side], validate=True) for side in ("source", "target")]
             vocabulary = [str(token) for token in stored["vocabulary"]]
+            sources = stored.get("source_vocabulary")
+            sources = None if sources is None else [str(token) for token in sources]
             numbers = {name: int(stored[name]) for name in ("pad", "start", "end", "unknown")}
             language = stored["language"]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ModelError(f"{where} is not a tokenizer file ({type(error).__name__}: {error}).") from None
-        reject_half_characters(vocabulary, where)
-        if not all(0 <= number < len(vocabulary) for number in numbers.values()):
+        reject_half_characters([*vocabulary, *(sources or ())], where)
+        sizes = [len(each) for each in (vocabulary, sources) if each is not None]
+        if not all(0 <= number < min(sizes) for number in numbers.values()):
             raise ModelError(f"{where}: a special token is missing from the vocabulary.")
         source = UnigramModel(models[0], where)
         target = source if models[1] == models[0] else UnigramModel(models[1], where)
-        return cls(vocabulary, (source, target), language=language, **numbers)
+        return cls(vocabulary, (source, target), language=language, source_vocabulary=sources, **numbers)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -115,6 +127,7 @@ class MarianTokenizer:
             "unknown": self.unknown,
             "language": self.language,
             "vocabulary": list(self.vocabulary),
+            **({} if self.source_vocabulary is None else {"source_vocabulary": list(self.source_vocabulary)}),
             "source": source,
             "target": target,
         }
@@ -122,6 +135,10 @@ class MarianTokenizer:
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    @property
+    def source_size(self) -> int:
+        return len(self.vocabulary if self.source_vocabulary is None else self.source_vocabulary)
 
     # From text to ids ----------------------------------------------------------------------------------------
 
@@ -191,8 +208,9 @@ class MarianTokenizer:
         return found
 
     def show(self, ids: Sequence[int]) -> list[str]:
-        """Readable tokens, for the axes of plots."""
-        return [self.vocabulary[i] if i in self.special else self.letters(i).strip() or " " for i in ids]
+        """Readable tokens of this side, for the axes of plots."""
+        own = self.own
+        return [own[i] if i in self.special else own[i].replace(SPACE, " ").strip() or " " for i in ids]
 
 
 def reject_half_characters(vocabulary: Sequence[str], where: str) -> None:

@@ -11,12 +11,15 @@ from typing import Literal, get_args
 
 from qkv.text.entities import character_of
 from qkv.text.markup import ENTITY, Markup, MarkupScanner, pairs
+from qkv.text.patterns import matches
 from qkv.text.segment import split_to_fit
 
 Dialect = Literal[
     "c-format", "python-format", "python-brace-format", "qt-format", "ruby-format", "i18next-format", "icu-format"
 ]  # fmt: skip
 Kind = Literal["tags", "urls", "emails", "placeholders", "numbers"] | Dialect
+Protection = Kind | re.Pattern[str]
+"""What is protected: a kind of spans, or what a pattern of the caller matches."""
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 """How one kind of program writes placeholders. "placeholders" are those that can hardly be anything else."""
 KINDS: tuple[Kind, ...] = ("tags", "urls", "emails", "placeholders", "numbers", *DIALECTS)
@@ -90,17 +93,37 @@ BY_DEFAULT: tuple[Kind, ...] = ("placeholders", "tags", "urls", "emails")
 
 @dataclass(frozen=True)
 class ProtectedSpan:
-    kind: Kind
+    kind: Kind | Literal["pattern"]
     text: str
     start: int  # characters
     end: int
     markup: Markup | None = None  # of a tag
 
 
-def protected_spans(text: str, kinds: Collection[Kind]) -> list[ProtectedSpan]:
-    """All spans of these kinds, from left to right, without overlaps."""
-    wanted = frozenset(kinds)
-    return list(spans_in_order(text, wanted)) if sign_of(wanted).search(text) else []
+def protected_spans(text: str, kinds: Collection[Protection]) -> list[ProtectedSpan]:
+    """All spans of these kinds and patterns, from left to right, without overlaps."""
+    wanted = frozenset(kind for kind in kinds if isinstance(kind, str))
+    found = list(spans_in_order(text, wanted)) if sign_of(wanted).search(text) else []
+    patterns = [kind for kind in kinds if not isinstance(kind, str)]
+    return with_patterns(text, found, patterns) if patterns else found
+
+
+def with_patterns(
+    text: str, found: Sequence[ProtectedSpan], patterns: Sequence[re.Pattern[str]]
+) -> list[ProtectedSpan]:
+    """Add what the patterns match. If spans overlap, the pattern wins, except inside a longer span."""
+    kept: list[ProtectedSpan] = []
+    rest = [*found]
+    rest.reverse()
+    for start, end in matches(text, patterns):
+        while rest and rest[-1].end <= start:
+            kept.append(rest.pop())
+        if rest and rest[-1].start <= start and end <= rest[-1].end and rest[-1].text != text[start:end]:
+            continue
+        while rest and rest[-1].start < end:
+            rest.pop()
+        kept.append(ProtectedSpan("pattern", text[start:end], start, end))
+    return [*kept, *reversed(rest)]
 
 
 def spans_in_order(text: str, kinds: Collection[Kind]) -> Iterator[ProtectedSpan]:
@@ -151,7 +174,7 @@ def replace_spans(text: str, spans: Sequence[ProtectedSpan], by: Sequence[str]) 
     return "".join([*parts, text[last:]])
 
 
-def split_lines(text: str, kinds: Collection[Kind]) -> list[str]:
+def split_lines(text: str, kinds: Collection[Protection]) -> list[str]:
     """Split a text after line breaks and around block elements such as <li> and <br>.
 
     No protected span is split. A pair of tags is either inside one segment, or each of its tags is a segment of its own.
@@ -197,7 +220,9 @@ def cut_at(text: str, spans: Sequence[ProtectedSpan], cuts: Collection[int]) -> 
     return [text[start:end] for start, end in pairwise(sorted(edges))]
 
 
-def split_long_text(text: str, kinds: Collection[Kind], size: Callable[[str], int], limit: int) -> list[str]:
+def split_long_text(
+    text: str, kinds: Collection[Protection], size: Callable[[str], int], limit: int
+) -> list[str]:
     """Split a text into segments of at most `limit` by `size`.
 
     No span is split, and a span larger than half the limit is a segment of its own. Tags have no size, because the model

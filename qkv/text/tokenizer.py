@@ -108,6 +108,11 @@ class Tokenizer:
     def __len__(self) -> int:
         return int(self.library.get_vocab_size())
 
+    @property
+    def source_size(self) -> int:
+        """Both sides have the same tokens."""
+        return len(self)
+
     def encode(self, text: str) -> list[int]:
         return list(self.library.encode(text, add_special_tokens=False).ids)
 

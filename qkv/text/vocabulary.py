@@ -1,12 +1,14 @@
 """The tokenizer interface of translators, and loading tokenizer.json."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from qkv.errors import DataError
 from qkv.text.marian_tokenizer import FORMAT, MarianTokenizer
+from qkv.text.plain_tokens import FORMAT as PLAIN_FORMAT
+from qkv.text.plain_tokens import PlainTokenizer
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import Span
 
@@ -29,6 +31,11 @@ class Vocabulary(Protocol):
         ...
 
     @property
+    def source_size(self) -> int:
+        """The tokens of sources; `len` is the number of target tokens."""
+        ...
+
+    @property
     def token_bytes(self) -> list[bytes]: ...
     @property
     def starts_word(self) -> list[bool]: ...
@@ -45,13 +52,20 @@ class Vocabulary(Protocol):
     def show(self, ids: Sequence[int]) -> list[str]: ...
 
 
+READERS: dict[str, Callable[[dict[str, Any], str], Vocabulary]] = {
+    FORMAT: MarianTokenizer.from_stored,
+    PLAIN_FORMAT: PlainTokenizer.from_stored,
+}
+
+
 def load_vocabulary(path: Path) -> Vocabulary:
     """Load the tokenizer.json of a translator's bundle."""
     try:
         text = path.read_text(encoding="utf-8")
-        stored = json.loads(text) if f'"{FORMAT}"' in text else None
+        ours = any(f'"{format}"' in text for format in READERS)
+        stored = json.loads(text) if ours else None
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path} is not a tokenizer file ({error}).") from None
-    if isinstance(stored, dict) and stored.get("format") == FORMAT:
-        return MarianTokenizer.from_stored(stored, str(path))
+    if isinstance(stored, dict) and stored.get("format") in READERS:
+        return READERS[stored["format"]](stored, str(path))
     return Tokenizer.from_text(text, str(path))

@@ -28,13 +28,13 @@ FOLDERS = {
     "ImageClassifier": "shapes", "ImageGenerator": "scenes", "Codebook": "codebook",
 }  # fmt: skip
 NAMES = """
-    Bert Callback ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
-    DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions GPTClassifier GenerationOptions Glossary Guess
+    Bert Callback CheckReport ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
+    DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions Finding GPTClassifier GenerationOptions Glossary Guess
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
-    Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
+    Learned Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
-    TranslationOptions TranslationReport Translator ValidationEvent __version__ clean distill evaluate explore export fine_tune
-    import_model info load resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
+    TranslationOptions TranslationReport Translator ValidationEvent __version__ check clean distill evaluate explore export fine_tune
+    import_model info learn load resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
 
@@ -65,6 +65,7 @@ def test_importing_qkv_imports_neither_torch_nor_numpy() -> None:
 
 CALLS = {
     "clean": "qkv.clean([('one two', 'eins zwei')], output='clean.tsv', source_language='en', target_language='de', progress=False)",
+    "check": "qkv.check('clean.tsv')",
     "distill": "qkv.distill('runs/en-de', ['one two'], output='student')",
     "evaluate": "qkv.evaluate('runs/en-de', ['one'], ['eins'], progress=False)",
     "explore": "qkv.explore('runs/en-de', html='page.html')",
@@ -72,6 +73,7 @@ CALLS = {
     "fine_tune": "qkv.fine_tune('runs/en-de', [('one', 'eins')], output='tuned')",
     "import_model": "qkv.import_model('runs/en-de', 'imported')",
     "info": "qkv.info('runs/en-de')",
+    "learn": "qkv.learn('app.json')",
     "load": "qkv.load('runs/en-de')",
     "resume": "qkv.resume('runs/en-de')",
     "trace": "qkv.trace(qkv.load('runs/en-de'), 'one')",
@@ -86,9 +88,11 @@ CALLS = {
     "train_vit": "qkv.train_vit([('picture.png', 'ring')], output='new')",
 }
 WITHOUT = {
+    "check",
     "clean",
     "evaluate",
     "info",
+    "learn",  # the file is missing
     "load",
     "resume",
     "serve",
@@ -116,4 +120,4 @@ def test_without_torch_every_function_works_or_names_the_missing_extra() -> None
         CALLS
     ) - WITHOUT, found
     assert all("extra `train`" in found[name][1] for name in set(CALLS) - WITHOUT), found
-    assert not {name for name in WITHOUT - {"resume"} if name in found}, found
+    assert not {name for name in WITHOUT - {"resume", "learn"} if name in found}, found

@@ -29,11 +29,19 @@ class BlockModel(NumpyTranslationModel):
         self.source_positions, self.target_positions = (
             added_positions(config, weights, side) for side in ("source", "target")
         )
-        self.output_layer = weights.layer(self.tokens, weights["bias"] if config.output_bias else None)
+        table = self.output_table(weights)
+        self.output_layer = weights.layer(table, weights["bias"] if config.output_bias else None)
 
-    def embed(self, ids: Ints, positions: Floats | None, start: int) -> Floats:
+    def output_table(self, weights: Weights) -> Floats:
+        """The vectors of the output layer, (V, D)."""
+        return self.tokens
+
+    def embed(self, ids: Ints, positions: Floats | None, start: int, table: Floats | None = None) -> Floats:
+        """Embeddings from `table`, by default that of the target."""
         check_position(start + ids.shape[1], self.config.max_length)
-        tokens = look_up(self.tokens, ids) * self.config.decoder.width**0.5  # (B, T, D)
+        tokens = (
+            look_up(self.tokens if table is None else table, ids) * self.config.decoder.width**0.5
+        )  # (B, T, D)
         added = rows_between(positions, start, ids.shape[1])
         return tokens if added is None else tokens + added
 
@@ -50,16 +58,20 @@ class NumpyTranslator(BlockModel):
     def __init__(self, config: TranslatorConfig, weights: Mapping[str, Any], *, int8: bool):
         own = Weights(weights, int8=int8)
         super().__init__(config, own)
+        self.source_tokens = self.tokens if config.source_vocab_size is None else own["source_tokens.weight"]
         self.source_rotation = rotation_of(config, config.encoder)
         self.target_rotation = rotation_of(config, config.decoder)
         self.encoder = Stack(own.inside("encoder"), config.encoder)
         self.decoder = Stack(own.inside("decoder"), config.decoder, cross=True, cell=config.decoder_cell)
 
+    def output_table(self, weights: Weights) -> Floats:
+        return self.tokens if self.config.tied_output else weights["output_tokens.weight"]
+
     def new_cache(self) -> Cache:
         return Cache(self.config.decoder.depth, self.config.decoder_cell)
 
     def encode(self, source: Ints, real: Mask) -> Floats:
-        x = self.embed(source, self.source_positions, 0)
+        x = self.embed(source, self.source_positions, 0, self.source_tokens)
         rotation = rows_between(self.source_rotation, 0, source.shape[1])
         return self.encoder(x, mask=padding_mask(real), rotation=rotation)
 

@@ -57,5 +57,12 @@ FAMILY = Family(
         ),
     ),
     exports=(("translator", f"{HERE}.hub:MarianMapping"),),
-    ctranslate2=(("TransformerSpec", f"{HERE}.ctranslate2_import:IMPORTER"),),
+    ctranslate2=tuple(
+        (name, f"{HERE}.ctranslate2_import:IMPORTER")
+        for name in (
+            "TransformerSpec",
+            "TransformerBase",
+            "TransformerBig",
+        )  # the last two were written before 2021
+    ),
 )

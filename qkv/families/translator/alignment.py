@@ -17,7 +17,7 @@ def forced_attention(
 ) -> np.ndarray:
     """The mean attention of these heads at every step of a given output. (1 + T, S), fewer at the longest length"""
     config, arrays = runner.config, arrays_for(runner.device)
-    step = runner.begin([[*source, config.end]], look)
+    step = runner.begin([config.complete_source(source)], look)
     rows = []
     for token in [config.start, *output][: config.max_length]:
         step(arrays.asarray([[token]]))

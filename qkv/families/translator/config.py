@@ -1,6 +1,6 @@
 """The sizes of translation models and the shapes of their weights."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -47,6 +47,10 @@ class OneStreamConfig:
         if self.output_bias:
             yield "bias", (self.vocab_size,)
 
+    def complete_source(self, ids: Sequence[int]) -> list[int]:
+        """The tokens of a source as the model reads them: with its end token."""
+        return [*ids, self.end]
+
     @property
     def stacks(self) -> tuple[StackConfig, ...]:
         return (self.decoder,)
@@ -65,6 +69,11 @@ class TranslatorConfig(OneStreamConfig):
 
     encoder: StackConfig
     decoder_cell: DecoderCell = "attention"  # or "ssru", as in Marian's small models
+    source_vocab_size: int | None = (
+        None  # sources have tokens and embeddings of their own; pad and end have equal ids
+    )
+    tied_output: bool = True  # the output layer is the embeddings of the target
+    source_ends: bool = True  # the encoder reads an end token
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,9 +81,24 @@ class TranslatorConfig(OneStreamConfig):
             raise ValueError(
                 f"encoder width {self.encoder.width} must equal decoder width {self.decoder.width}"
             )
+        if self.source_vocab_size is not None:
+            check_tokens(self.source_vocab_size, pad=self.pad, end=self.end)
+
+    def complete_source(self, ids: Sequence[int]) -> list[int]:
+        """With its end token, if the model reads one; a source without any token is its end token."""
+        return [*ids, self.end] if self.source_ends or not ids else list(ids)
+
+    @property
+    def source_size(self) -> int:
+        """The tokens of sources."""
+        return self.vocab_size if self.source_vocab_size is None else self.source_vocab_size
 
     def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield from self.embedding_shapes()
+        if self.source_vocab_size is not None:
+            yield "source_tokens.weight", (self.source_vocab_size, self.encoder.width)
+        if not self.tied_output:
+            yield "output_tokens.weight", (self.vocab_size, self.decoder.width)
         yield from self.encoder.shapes("encoder")
         yield from self.decoder.shapes("decoder", cross=True, cell=self.decoder_cell)
 
@@ -147,6 +171,10 @@ class RecurrentConfig:
             yield from linear_shapes(f"cross_attention.{each}", hidden, hidden)
         yield from linear_shapes("combine", 2 * hidden, hidden)
         yield from linear_shapes("to_words", hidden, width)
+
+    def complete_source(self, ids: Sequence[int]) -> list[int]:
+        """The tokens of a source as the model reads them: with its end token."""
+        return [*ids, self.end]
 
     @property
     def cross_attention_shape(self) -> tuple[int, int]:

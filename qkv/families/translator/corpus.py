@@ -222,15 +222,17 @@ class PairData:
         *,
         shuffled: bool,
         bpe_dropout: float = 0.0,
+        source_ends: bool = True,
         say: Callable[[str], None] = say_nothing,
     ):
+        """`source_ends` says whether the model reads an end token after a source."""
         self.tokens_of_side, rows = encoded_pairs(pairs, tokenizer, say)
         lengths = np.stack([side.lengths()[rows] for side in self.tokens_of_side], axis=1)  # (N, 2)
         # Drop pairs that, with a start or end token, exceed the maximum length.
         fits = lengths.max(axis=1) < max_length if len(lengths) else np.empty(0, np.bool_)
         self.rows, self.lengths = rows[fits], lengths[fits]
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
-        self.longest = max_length - 1
+        self.longest, self.source_ends = max_length - 1, source_ends
         self.dropout: DroppedMerges | None = None
         if bpe_dropout and isinstance(tokenizer, Tokenizer):
             fitting = pairs.select(np.flatnonzero(fits))
@@ -272,7 +274,7 @@ class PairData:
         pad, start, end = self.tokenizer.pad, self.tokenizer.start, self.tokenizer.end
         sources, targets = ([self.ids(side, row) for row in rows] for side in (SOURCE, TARGET))
         return TranslationBatch.of(
-            source=pad_rows(sources, pad, last=end),
+            source=pad_rows(sources, pad, last=end if self.source_ends else None),
             shifted=pad_rows(targets, pad, first=start),
             target=pad_rows(targets, pad, last=end),
             pad=pad,

@@ -27,6 +27,7 @@ from qkv.hub.ctranslate2 import (
     write,
 )
 from qkv.text.marian_tokenizer import MarianTokenizer
+from qkv.text.plain_tokens import PlainTokenizer
 from qkv.text.vocabulary import Vocabulary
 
 EXCLUDED = -1e9  # added to a logit
@@ -42,8 +43,15 @@ def save(product: Translator, folder: Path, numbers: Numbers) -> None:
             "CTranslate2 has no SSRU decoder: this model cannot be exported. Train one with decoder cell attention."
         )
     tokenizer = product.tokenizer
-    unknown = tokenizer.unknown if isinstance(tokenizer, MarianTokenizer) else None
-    save_translator(product.model, names_of(tokenizer), folder, numbers=numbers, unknown=unknown)
+    unknown = tokenizer.unknown if isinstance(tokenizer, MarianTokenizer | PlainTokenizer) else None
+    save_translator(
+        product.model,
+        names_of(tokenizer),
+        folder,
+        numbers=numbers,
+        unknown=unknown,
+        source_names=source_names_of(tokenizer),
+    )
 
 
 def save_translator(
@@ -53,10 +61,12 @@ def save_translator(
     *,
     numbers: Numbers = "float32",
     unknown: int | None = None,
+    source_names: Sequence[str] | None = None,
 ) -> None:
     """Write a translator. With float32, CTranslate2 can still quantize the weights when it loads them.
 
-    `names` are the names of the ids, all different. CTranslate2 adds the end token to sources itself.
+    `names` are the names of the ids, all different, and `source_names` those of sources, if they have other ones. CTranslate2
+    adds the end token to sources itself.
     """
     _, transformer = specs()
     config = model.config
@@ -66,18 +76,19 @@ def save_translator(
         transformer.TransformerDecoderSpec(**stack_options(config.decoder, model.target_rotation)),
     )
     tokens = as_array(model.tokens.weight)
+    sources = tokens if model.source_tokens is None else as_array(model.source_tokens.weight)
     for side, stack, positions in (
         (spec.encoder, model.encoder, model.source_positions),
         (spec.decoder, model.decoder, model.target_positions),
     ):
         for embeddings in side.embeddings if isinstance(side.embeddings, list) else [side.embeddings]:
-            embeddings.weight = tokens
+            embeddings.weight = sources if side is spec.encoder else tokens
         fill_stack(side, stack, table_of(positions, config))
-    spec.decoder.projection.weight = tokens
+    spec.decoder.projection.weight = tokens if config.tied_output else as_array(model.output_table.weight)
     bias = output_bias(model)
     if bias is not None:
         spec.decoder.projection.bias = as_array(bias)
-    spec.register_source_vocabulary(list(names))
+    spec.register_source_vocabulary(list(names if source_names is None else source_names))
     spec.register_target_vocabulary(list(names))
     settings = spec.config
     settings.bos_token = settings.decoder_start_token = names[config.start]
@@ -85,7 +96,7 @@ def save_translator(
     settings.unk_token = names[
         config.pad if unknown is None else unknown
     ]  # our own tokenizers have a token for every byte
-    settings.add_source_eos = True
+    settings.add_source_eos = config.source_ends
     settings.layer_norm_epsilon = config.encoder.norm_eps
     write(spec, folder, numbers)
 
@@ -116,10 +127,16 @@ def table_of(positions: nn.Module | None, config: TranslatorConfig) -> Any:
 
 def names_of(tokenizer: Vocabulary) -> list[str]:
     """The tokens as CTranslate2 reads them, in the order of their ids."""
-    if isinstance(tokenizer, MarianTokenizer):
+    if isinstance(tokenizer, MarianTokenizer | PlainTokenizer):
         return list(tokenizer.vocabulary)
     own: Any = tokenizer
     return [str(own.library.id_to_token(number)) for number in range(len(tokenizer))]
+
+
+def source_names_of(tokenizer: Vocabulary) -> list[str]:
+    """The same for sources."""
+    own = tokenizer.source_vocabulary if isinstance(tokenizer, MarianTokenizer | PlainTokenizer) else None
+    return names_of(tokenizer) if own is None else list(own)
 
 
 def compare(product: Translator, engine: Any, *, adds_end: bool = True) -> Comparison:
@@ -134,8 +151,9 @@ def compare(product: Translator, engine: Any, *, adds_end: bool = True) -> Compa
         for row in inputs["input_ids"].tolist()
     ]
     targets = [row[1:] for row in inputs["decoder_input_ids"].tolist()]
-    ending = [] if adds_end else [names[config.end]]
-    tokens = [[*(names[number] for number in row), *ending] for row in sources]
+    read = source_names_of(product.tokenizer)
+    ending = [] if adds_end or not config.source_ends else [read[config.end]]
+    tokens = [[*(read[number] for number in row), *ending] for row in sources]
     scored = engine.score_batch(tokens, [[names[number] for number in row] for row in targets])
     logits = mapping.compute(product, inputs)["logits"]  # (B, T, V)
     if config.pad == config.start:
@@ -183,7 +201,8 @@ def translate_with_engine(product: Translator, engine: Any, lines: Sequence[str]
     numbers = {name: number for number, name in enumerate(names)}
     config = product.model.config
     requests, limits = requests_for(product, lines)
-    tokens = [[names[number] for number in request.source] for request in requests]
+    read = source_names_of(tokenizer)
+    tokens = [[read[number] for number in request.source] for request in requests]
     found = engine.translate_batch(
         tokens,
         beam_size=1,

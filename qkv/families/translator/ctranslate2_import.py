@@ -13,9 +13,10 @@ from qkv.core.stack_config import StackConfig
 from qkv.errors import DataError
 from qkv.families.translator.config import TranslatorConfig
 from qkv.families.translator.ctranslate2 import EXCLUDED, compare
-from qkv.families.translator.ctranslate2_tokenizer import read_tokenizer
+from qkv.families.translator.ctranslate2_tokenizer import Names, read_tokenizer
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.hub_defaults import MAX_SOURCE_LENGTH
+from qkv.families.translator.hub_vocabularies import in_order, new_name, source_order
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.product import Translator
 from qkv.hub.ctranslate2 import Comparison
@@ -70,23 +71,22 @@ def read(original: Original, language: str | None) -> Translator:
     stored, where = original.stored, original.where
     check_source(original)
     names, ids = special_tokens(original)
-    tokens = shared_tokens(stored, original.names, where)
-    positions, tables = positions_of(stored, tokens.shape[1], where)
-    weights: dict[str, Tensor] = {}
+    source = source_of(original, names, ids)
+    weights: dict[str, Tensor] = dict(embedding_weights(original, names, source))
+    width = weights["tokens.weight"].shape[1]
+    positions, tables = positions_of(stored, width, where)
     stacks = {}
     for side in SIDES:
-        stacks[side] = stack_of(stored, side, tokens.shape[1], original.norm_eps, where)
+        stacks[side] = stack_of(stored, side, width, original.norm_eps, where)
         weights |= dict(stack_weights(stored, side, stacks[side], where))
-    bias = output_bias(stored, tokens, len(names), ids)
-    tokens = with_our_scale(stored, tokens, weights, stacks["decoder"], where)
+    bias = output_bias(stored, len(original.names), len(names), ids)
+    use_our_scales(stored, weights, stacks["decoder"], where)
     check_unread(stored, where)
-    weights["tokens.weight"] = torch.cat(
-        [tokens, tokens.new_zeros(len(names) - len(tokens), tokens.shape[1])]
-    )
     if bias is not None:
         weights["bias"] = bias
     if positions == "learned":
         weights |= {OUR_TABLES[side]: table.clone() for side, table in tables.items()}
+    own = weights.get("source_tokens.weight")
     try:
         config = TranslatorConfig(
             vocab_size=len(names),
@@ -99,13 +99,19 @@ def read(original: Original, language: str | None) -> Translator:
             decoder=stacks["decoder"],
             label_smoothing=0.1,
             output_bias=bias is not None,
+            source_vocab_size=None if own is None else len(own),
+            tied_output="output_tokens.weight" not in weights,
+            source_ends=original.tokens.source_ends or is_marian(stored),
         )
     except ValueError as error:
         raise DataError(f"{where}: this model cannot be built: {error}.") from None
     model = build_model(
         lambda: TranslatorModel(config), weights, config.encoder.depth + config.decoder.depth, where
     )
-    return Translator(model, read_tokenizer(original, names, config, language), defaults_of(original, config))
+    tokens = Names(target=names, source=None if source is None else source.names)
+    return Translator(
+        model, read_tokenizer(original, tokens, config, language), defaults_of(original, config)
+    )
 
 
 def defaults_of(original: Original, config: TranslatorConfig) -> TranslatorDefaults:
@@ -114,6 +120,7 @@ def defaults_of(original: Original, config: TranslatorConfig) -> TranslatorDefau
         max_source_length=max(1, min(MAX_SOURCE_LENGTH, config.max_length - 2)),
         beam_size=4,
         length_penalty=1.0,
+        length_norm="length without end",
     )
 
 
@@ -128,9 +135,10 @@ def is_marian(stored: Stored) -> bool:
 def check_source(original: Original) -> None:
     """CTranslate2's converter leaves Marian's end token to the user, so there the setting does not say if one is read."""
     tokens = original.tokens
-    if tokens.source_begins or not (tokens.source_ends or is_marian(original.stored)):
-        what = "a start token before sources" if tokens.source_begins else "sources without an end token"
-        raise DataError(f"{original.where}: the model reads {what}, which qkv does not support.")
+    if tokens.source_begins:
+        raise DataError(
+            f"{original.where}: the model reads a start token before sources, which qkv does not support."
+        )
     if tokens.end not in original.names:
         raise DataError(f"{original.where}: the vocabulary lacks {tokens.end}, the end token.")
 
@@ -157,71 +165,97 @@ def special_tokens(original: Original) -> tuple[list[str], Ids]:
     return names, Ids(pad=pad, start=names.index(tokens.start), end=end)
 
 
-def new_name(names: list[str]) -> str:
-    name = PADDING[0]
-    while name in names:
-        name = f"<{name}>"
-    return name
+@dataclass(frozen=True, kw_only=True)
+class SourceTokens:
+    """The tokens of sources in our order, and their rows in the table of the encoder."""
+
+    names: list[str]
+    rows: list[int]
 
 
-def shared_tokens(stored: Stored, names: list[str], where: str) -> Tensor:
-    """The one table of source, target and output."""
+def source_of(original: Original, names: list[str], ids: Ids) -> SourceTokens | None:
+    """None if sources have the tokens of targets and their embeddings."""
+    if original.source_names is None:
+        return None
+    special = {ids.pad, ids.end, names.index(original.tokens.unknown)}
+    ordered, rows = source_order(original.source_names, names, special)
+    return SourceTokens(names=ordered, rows=rows)
+
+
+def embedding_weights(
+    original: Original, names: list[str], source: SourceTokens | None
+) -> Iterator[tuple[str, Tensor]]:
+    """The tables of source, target and output; those that are equal are one."""
+    stored, where = original.stored, original.where
     first = "encoder/embeddings_0/weight"
     first = first if stored.has(first) else "encoder/embeddings/weight"
-    tables = (first, "decoder/embeddings/weight", "decoder/projection/weight")
-    for name in tables:
+    second, third = "decoder/embeddings/weight", "decoder/projection/weight"
+    sources = original.names if original.source_names is None else original.source_names
+    for name, count in ((first, len(sources)), (second, len(original.names)), (third, len(original.names))):
         shape = stored.shape(name)
-        if len(shape) != 2 or shape[0] != len(names):
+        if len(shape) != 2 or shape[0] != count:
             raise DataError(
-                f"{where}: {name} has the shape {shape}, but the vocabulary has {len(names):,} tokens. These files do not belong "
+                f"{where}: {name} has the shape {shape}, but the vocabulary has {count:,} tokens. These files do not belong "
                 "together."
             )
-    tokens = stored.tensor(tables[1])
-    for name in (tables[0], tables[2]):
-        if stored.original(name) != stored.original(tables[1]) and not torch.equal(
-            stored.tensor(name), tokens
-        ):
-            raise DataError(
-                f"{where}: {name} differs from {tables[1]}, but qkv supports only models that share the two."
-            )
-        stored.used |= {name, f"{name}_scale"}
-    return tokens
+    tokens = with_rows(stored.tensor(second), len(names))
+    yield "tokens.weight", tokens
+    if source is not None:
+        yield "source_tokens.weight", in_order(stored.tensor(first), source.rows)
+    elif not is_same(stored, first, second):
+        yield "source_tokens.weight", with_rows(stored.tensor(first), len(names))
+    if not is_same(stored, third, second):
+        yield "output_tokens.weight", with_rows(stored.tensor(third), len(names))
 
 
-def output_bias(stored: Stored, tokens: Tensor, size: int, ids: Ids) -> Tensor | None:
+def is_same(stored: Stored, name: str, other: str) -> bool:
+    """Is it stored once, or are both equal?"""
+    same = stored.original(name) == stored.original(other) or (
+        stored.shape(name) == stored.shape(other) and torch.equal(stored.tensor(name), stored.tensor(other))
+    )
+    stored.used |= {name, f"{name}_scale"}
+    return same
+
+
+def with_rows(table: Tensor, count: int) -> Tensor:
+    """With zeros for tokens that were added."""
+    return torch.cat([table, table.new_zeros(count - len(table), table.shape[1])])
+
+
+def output_bias(stored: Stored, stored_size: int, size: int, ids: Ids) -> Tensor | None:
     """The bias of the logits. Padding that was added, and is not excluded as the start token, is excluded here."""
-    name, added = "decoder/projection/bias", size - len(tokens)
+    name, added = "decoder/projection/bias", size - stored_size
     bias = stored.tensor(name).flatten() if stored.has(name) else None
     if bias is None:
-        bias = torch.zeros(len(tokens))
+        bias = torch.zeros(stored_size)
     bias = torch.cat([bias, torch.full((added,), 0.0 if ids.pad == ids.start else EXCLUDED)])
     if ids.pad == ids.start and ids.pad < len(bias):
         bias[ids.pad] = 0.0  # an export by qkv excludes it by the bias; our search does so itself
     return bias if bool(bias.any()) else None
 
 
-def with_our_scale(
-    stored: Stored, tokens: Tensor, weights: dict[str, Tensor], decoder: StackConfig, where: str
-) -> Tensor:
-    """We multiply embeddings by the root of the width. Another factor moves into the table, and out of the last norm."""
-    root = float(tokens.shape[1]) ** 0.5
-    first, second = (embedding_scale(stored, side, root) for side in SIDES)
-    if first != second:
-        raise DataError(
-            f"{where}: source and target embeddings have different scales, which qkv does not support."
-        )
-    ratio = first / root
-    if abs(ratio - 1) < 1e-6:
-        return tokens
-    if ratio <= 0:
-        raise DataError(f"{where}: the embeddings have the scale {first:g}.")
+def use_our_scales(stored: Stored, weights: dict[str, Tensor], decoder: StackConfig, where: str) -> None:
+    """We multiply embeddings by the root of the width. Another factor moves into the tables.
+
+    Where the table of the target is also the output layer, it moves out of the last norm.
+    """
+    root = float(weights["tokens.weight"].shape[1]) ** 0.5
+    first, second = (embedding_scale(stored, side, root) / root for side in SIDES)
+    if min(first, second) <= 0:
+        raise DataError(f"{where}: the embeddings have a scale of {min(first, second) * root:g}.")
+    if abs(first - second) > 1e-6 and "source_tokens.weight" not in weights:
+        weights["source_tokens.weight"] = weights["tokens.weight"].clone()
+    for name, ratio in (("source_tokens.weight", first), ("tokens.weight", second)):
+        if name in weights and abs(ratio - 1) > 1e-6:
+            weights[name] = weights[name] * ratio
+    if "output_tokens.weight" in weights or abs(second - 1) <= 1e-6:
+        return
     last = (
         f"decoder.blocks.{decoder.depth - 1}.feed_forward.norm" if decoder.norm == "post" else "decoder.norm"
     )
     for kind in ("weight", "bias"):
         if f"{last}.{kind}" in weights:
-            weights[f"{last}.{kind}"] = weights[f"{last}.{kind}"] / ratio
-    return tokens * ratio
+            weights[f"{last}.{kind}"] = weights[f"{last}.{kind}"] / second
 
 
 def embedding_scale(stored: Stored, side: str, root: float) -> float:
@@ -250,7 +284,7 @@ def stack_of(stored: Stored, side: str, width: int, norm_eps: float, where: str)
         return StackConfig(
             depth=depth_of(stored, side),
             width=width,
-            heads=int(setting(stored, side, "num_heads", 8)),
+            heads=int(setting(stored, side, "num_heads", 16 if stored.spec == "TransformerBig" else 8)),
             ffn_width=hidden[0] if hidden else 0,
             norm="pre" if setting(stored, side, "pre_norm", 1) else "post",
             activation=ACTIVATIONS[activation],  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from qkv.decoding.beam_options import LengthNorm
 from qkv.families.translator.aligner import Aligner
 from qkv.families.translator.options import STRONGEST_PENALTY, WIDEST_BEAM
 from qkv.families.translator.translations import Confidence
@@ -37,6 +38,7 @@ class TranslatorDefaults:
     max_source_length: int  # tokens; a longer source is split into segments
     beam_size: int
     length_penalty: float
+    length_norm: LengthNorm = "paper"
     stand_ins: tuple[str, ...] = ()  # words that it copies reliably, to replace spans that it may not
     aligner: Aligner | None = None
     confidence: Confidence | None = None

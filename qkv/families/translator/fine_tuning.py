@@ -14,7 +14,7 @@ from qkv.evaluation.scores import Scorer
 from qkv.families.loading import load_for
 from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
-from qkv.families.translator.corpus import Corpus, PairFiles
+from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import Languages
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import FineTuneTranslatorSettings
@@ -68,9 +68,7 @@ def fine_tune_task(
         raise QkvError(
             "BPE dropout needs a vocabulary that qkv has learned, but this model has its own: leave it out."
         )
-    settings = with_epochs(
-        settings, lambda: both_parts(corpus, tokenizer, settings, before.model.config.max_length)[0]
-    )
+    settings = with_epochs(settings, lambda: parts_for(before, corpus, tokenizer, settings)[0])
     return FineTuneTranslatorTask(corpus, before, base, tokenizer, settings, scorer)
 
 
@@ -97,7 +95,7 @@ class FineTuneTranslatorTask(Task[Translator]):
     def assemble(self, folder: Path) -> Assembled[Translator]:
         before, settings = self.before, self.settings
         tokenizer = load_vocabulary(folder / TOKENIZER_FILE)
-        train, valid = both_parts(self.corpus, tokenizer, settings, before.model.config.max_length)
+        train, valid = parts_for(before, self.corpus, tokenizer, settings)
         model = build(with_regularization(before.model.config, settings.dropout, settings.label_smoothing))
         model.load_state_dict(before.model.state_dict())
         defaults = replace(
@@ -120,6 +118,15 @@ class FineTuneTranslatorTask(Task[Translator]):
 
     def example(self) -> Example[Translator]:
         return example_translation(self.corpus)
+
+
+def parts_for(
+    before: Translator, corpus: Corpus, tokenizer: Vocabulary, settings: FineTuneTranslatorSettings
+) -> tuple[PairData, PairData]:
+    """The pairs as this model reads them."""
+    config = before.model.config
+    source_ends = not isinstance(config, TranslatorConfig) or config.source_ends
+    return both_parts(corpus, tokenizer, settings, config.max_length, source_ends=source_ends)
 
 
 def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -> Vocabulary:

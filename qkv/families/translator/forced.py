@@ -50,7 +50,7 @@ def score_batch(
 ) -> list[list[float]]:
     general, config = pipeline.texts.searcher(options).general, pipeline.runners[0].config
     arrays = arrays_for(pipeline.runners[0].device)
-    step = general.begin([[*source, config.end] for source, _ in pairs], None)
+    step = general.begin([config.complete_source(source) for source, _ in pairs], None)
     lengths = [len(target) + 1 for _, target in pairs]
     wanted = np.full((len(pairs), max(lengths)), config.end)  # (B, T)
     for row, (_, target) in enumerate(pairs):

@@ -6,7 +6,6 @@ from dataclasses import replace
 from qkv.core.translation import CrossHeads
 from qkv.decoding.arrays import arrays_for
 from qkv.decoding.beam import beam_search
-from qkv.decoding.beam_options import paper_penalty
 from qkv.decoding.constraints import MustContain
 from qkv.decoding.greedy import greedy, likeliest
 from qkv.decoding.hypothesis import Hypothesis
@@ -29,7 +28,7 @@ class GeneralSearch:
         config, asarray = self.config, self.arrays.asarray
         start = self.arrays.full((len(batch),), config.start)
         limits = asarray([self.searcher.limit(request) for request in batch])
-        step = self.begin([[*request.source, config.end] for request in batch], search.look)
+        step = self.begin([config.complete_source(request.source) for request in batch], search.look)
         step = self.listed(step, batch, search.options)
         rules = self.rules(batch, search.options)
         constrained = any(request.contain for request in batch)
@@ -65,7 +64,9 @@ class GeneralSearch:
         for row, request in enumerate(batch):
             if each[row]:
                 allowed[row] = False
-                allowed[row, self.arrays.asarray(shortlist.ids([*request.source, self.config.end]))] = True
+                allowed[
+                    row, self.arrays.asarray(shortlist.ids(self.config.complete_source(request.source)))
+                ] = True
         return Listed(step, allowed)
 
     def rules(self, batch: Sequence[Request], options: TranslationOptions) -> list[Rule]:
@@ -88,7 +89,7 @@ class GeneralSearch:
     def one_by_one(self, request: Request, search: Search) -> Iterator[int]:
         """Yield the ids of one translation as they are chosen, greedily or by sampling."""
         config, asarray = self.config, self.arrays.asarray
-        step = self.begin([[*request.source, config.end]], None)
+        step = self.begin([config.complete_source(request.source)], None)
         start, limits = asarray([config.start]), asarray([self.searcher.limit(request)])
         sampling = search.options.sampling
         choose = likeliest if sampling is None else Draw(sampling, [request.seed], limits)
@@ -101,7 +102,7 @@ class GeneralSearch:
     def next_ids(self, request: Request, count: int) -> list[int]:
         """The likeliest ids after the prefix of a request, except the end."""
         config, arrays = self.config, self.arrays
-        step = self.begin([[*request.source, config.end]], None)
+        step = self.begin([config.complete_source(request.source)], None)
         output = arrays.asarray([list(request.prefix)])  # (1, T)
         logits = step(arrays.asarray([[config.start, *request.prefix]]))
         rules = self.rules([replace(request, prefix=())], TranslationOptions())
@@ -113,5 +114,5 @@ class GeneralSearch:
 
 def normalised(hypothesis: Hypothesis, search: Search) -> Hypothesis:
     """With the length penalty, as in beam search."""
-    penalty = paper_penalty(search.length_penalty)(len(hypothesis.log_probabilities))
+    penalty = search.penalty(len(hypothesis.log_probabilities))
     return replace(hypothesis, score=hypothesis.score / penalty)

@@ -136,12 +136,16 @@ class MarianMapping:
     def probe(self, product: Translator) -> dict[str, Tensor]:
         config = product.model.config
         special = {config.pad, config.start, config.end}
-        free = torch.tensor([number for number in range(config.vocab_size) if number not in special])
+        common = range(min(config.vocab_size, config.source_size))
+        if product.model.source_tokens is not None:  # some rows of it only fill gaps
+            special |= set((~product.model.source_tokens.weight.any(1)).nonzero().flatten().tolist())
+        free = torch.tensor([number for number in common if number not in special])
         chance = torch.Generator().manual_seed(1)
         length = min(9, config.max_length)
         picked = free[torch.randint(len(free), (2, 2 * length), generator=chance)]
         source, target = picked[:, :length].clone(), picked[:, length:].clone()
-        source[0, -1] = source[1, length // 2] = config.end
+        if config.source_ends:
+            source[0, -1] = source[1, length // 2] = config.end
         source[1, length // 2 + 1 :] = config.pad
         target[:, 0] = config.start
         return {
@@ -300,6 +304,12 @@ def with_encoder(product: Translator) -> TranslatorModel:
     if product.model.config.decoder_cell != "attention":
         raise ModelError(
             "no translator in transformers has an SSRU decoder: this model cannot be exported. Train one with decoder cell attention."
+        )
+    config = product.model.config
+    if not config.source_ends or not config.tied_output or config.source_vocab_size is not None:
+        raise NotExportableError(
+            "Marian and Pegasus in transformers have one table of embeddings and read an end token: this model cannot be exported. "
+            "Export it to ctranslate2."
         )
     return product.model
 

@@ -27,6 +27,7 @@ def defaults_of(published: Published, config: TranslatorConfig) -> TranslatorDef
         max_source_length=min(MAX_SOURCE_LENGTH, config.max_length - 2),
         beam_size=beam if isinstance(beam, int) and 0 < beam < 100 else 4,
         length_penalty=1.0,
+        length_norm="length",
     )
 
 

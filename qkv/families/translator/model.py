@@ -33,8 +33,15 @@ class BlockModel(TranslationModel):
         self.dropout = Dropout(config.decoder.dropout)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
 
-    def embed(self, ids: Tensor, positions: Tensor | None, tape: Tape | None = None) -> Tensor:
-        tokens = self.tokens(ids) * self.config.decoder.width**0.5  # (B, T, D)
+    def embed(
+        self,
+        ids: Tensor,
+        positions: Tensor | None,
+        tape: Tape | None = None,
+        table: nn.Embedding | None = None,
+    ) -> Tensor:
+        """Embeddings from `table`, by default that of the target."""
+        tokens = (self.tokens if table is None else table)(ids) * self.config.decoder.width**0.5  # (B, T, D)
         total = tokens if positions is None else tokens + positions
         if tape is not None:
             for name, tensor in [("tokens", tokens), ("positions", positions), ("embedded", total)]:
@@ -52,10 +59,18 @@ class Translator(BlockModel):
 
     def __init__(self, config: TranslatorConfig):
         super().__init__(config)
+        width = config.decoder.width
+        own = config.source_vocab_size
+        self.source_tokens = None if own is None else joint_embedding(own, width)
+        self.output_tokens = None if config.tied_output else joint_embedding(config.vocab_size, width)
         self.source_rotation = rotations(config, config.encoder)
         self.target_rotation = rotations(config, config.decoder)
         self.encoder = Stack(config.encoder)
         self.decoder = Stack(config.decoder, cross=True, cell=config.decoder_cell)
+
+    @property
+    def output_table(self) -> nn.Embedding:
+        return self.tokens if self.output_tokens is None else self.output_tokens
 
     def new_cache(self) -> Cache:
         return Cache(self.config.decoder.depth, self.config.decoder_cell)
@@ -65,7 +80,7 @@ class Translator(BlockModel):
         mask = source_mask(source, self.config.pad)
         tape = inside(tape, "encoder")
         length = source.shape[1]
-        x = self.embed(source, positions_at(self.source_positions, 0, length), tape)
+        x = self.embed(source, positions_at(self.source_positions, 0, length), tape, self.source_tokens)
         rotation = positions_at(self.source_rotation, 0, length)
         return self.encoder(x, mask=mask, rotation=rotation, tape=tape), mask
 

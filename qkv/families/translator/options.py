@@ -6,14 +6,17 @@ search passes every option that it does not know to the general search (see `pla
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, Literal
 
 from qkv.decoding.sampling_options import Sampling, sampling_rules
+from qkv.documents.reading import ReadingOptions
 from qkv.errors import InputError, check_rules
 from qkv.flags import Flag, OptionMessageError, OrData
 from qkv.text.glossary import Glossary
-from qkv.text.protect import BY_DEFAULT, KINDS, Kind
+from qkv.text.patterns import MOST_PATTERNS, compile_pattern
+from qkv.text.protect import BY_DEFAULT, KINDS, Kind, Protection
 
 PROTECTED = KINDS  # everything that can be protected
 WIDEST_BEAM = 1_000  # a typo must not use up all memory
@@ -62,6 +65,9 @@ class TranslationOptions(Sampling):
     protect: tuple[Kind, ...] = BY_DEFAULT
     """What is copied unchanged: placeholders, tags, urls, emails, numbers; or none. Instead of placeholders in general,
     those of c-format, python-format, python-brace-format, qt-format, ruby-format, i18next-format or icu-format."""
+    protect_pattern: tuple[str, ...] = ()
+    """A regular expression whose matches are copied unchanged, in addition to the kinds above. Several are allowed. It must not
+    match an empty text. A slow expression makes the translation slow."""
     target_language: str | None = None
     """Target language, for a model with several. A text that begins with >>code<< overrides it."""
     draft: str | None = None
@@ -80,6 +86,12 @@ class TranslationOptions(Sampling):
         check_search(self)
         check_sampling(self)
         check_phrases(self)
+        check_patterns(self.protect_pattern)
+
+    @property
+    def protected(self) -> tuple[Protection, ...]:
+        """Everything that is copied unchanged: patterns of the caller first."""
+        return (*map(compile_pattern, self.protect_pattern), *self.protect)
 
     @property
     def sampling(self) -> Sampling | None:
@@ -130,6 +142,21 @@ def check_phrases(options: TranslationOptions) -> None:
                 raise InputError(f"a translation cannot contain {phrase!r} and avoid {avoided!r}.")
 
 
+def check_patterns(patterns: Sequence[str]) -> None:
+    check_rules(
+        [("protect_pattern", f"can be given {MOST_PATTERNS} times at most", len(patterns) <= MOST_PATTERNS)]
+    )
+    for pattern in patterns:
+        try:
+            compile_pattern(pattern)
+        except ValueError as error:
+            raise OptionMessageError(
+                "{protect_pattern} {pattern} cannot be used: {error}.",
+                pattern=repr(pattern[:80]),
+                error=error,
+            ) from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConfidenceOptions:
     """What happens to translations that are probably bad."""
@@ -160,12 +187,14 @@ class LineOptions:
     """Write one JSON object per line, with scores, words and alignments."""
 
 
-Format = Literal["txt", "po", "pot", "json", "arb"]
+Format = Literal[
+    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt"
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileOptions:
-    """What is translated in a file with strings of a program."""
+class FileOptions(ReadingOptions):
+    """How a file is read, and what is translated in it."""
 
     format: Format | None = None
     """Format of the input file; by default, by its name. txt is plain text, line by line."""

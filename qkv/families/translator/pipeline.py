@@ -119,7 +119,7 @@ class Pipeline:
 
     def segments(self, text: str, decoding: TranslationOptions = DEFAULTS) -> list[str]:
         """The segments that a text is translated in."""
-        return segments_of(text, decoding.protect, self.tokenizer, self.limit)
+        return segments_of(text, decoding.protected, self.tokenizer, self.limit)
 
     def translate_segments(
         self,
@@ -229,7 +229,7 @@ class Pipeline:
         """Translations that begin with the prefix and continue with different tokens, best first."""
         texts = self.texts
         text, decoding = resolve_language(text, decoding, self.tokenizer)
-        if len(self.segments(text, decoding)) > 1 or not is_for_translation(text, decoding.protect):
+        if len(self.segments(text, decoding)) > 1 or not is_for_translation(text, decoding.protected):
             raise InputError("alternatives need one sentence that is neither empty nor too long.")
         searcher, search = texts.searcher(decoding), texts.search(decoding.likeliest())
         job = texts.job(text.strip(), replace(decoding, prefix=prefix))
@@ -281,10 +281,11 @@ class Pipeline:
             ]
             for block in range(blocks)
         ]
-        show = self.tokenizer.show
         return AttentionMap(
-            source=show([*ids, config.end]),
-            target=show([*output, config.end]),  # row t is the attention that led to token t
+            source=self.tokenizer.show(config.complete_source(ids)),
+            target=self.tokenizer.target.show(
+                [*output, config.end]
+            ),  # row t is the attention that led to token t
             weights=np.array(weights),
         )
 

@@ -10,7 +10,7 @@ from qkv.configs import from_dict, to_dict
 from qkv.core.translation import TranslationConfig, TranslationRunner
 from qkv.engine import Engine
 from qkv.errors import ModelError, check_rules
-from qkv.families.translator.config import config_from
+from qkv.families.translator.config import TranslatorConfig, config_from
 from qkv.families.translator.defaults import TranslatorDefaults
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import (
@@ -107,11 +107,7 @@ class Translator(Model):
         architecture = config_from(kind, values, f"{where}/config.json")
         defaults = from_dict(TranslatorDefaults, config, f"{where}/config.json")
         tokenizer = load_vocabulary(where / TOKENIZER_FILE)
-        if len(tokenizer) != architecture.vocab_size:
-            raise ModelError(
-                f"{where}: the tokenizer has {len(tokenizer)} tokens, but the model has {architecture.vocab_size}. "
-                "These files do not belong together."
-            )
+        check_vocabulary(tokenizer, architecture, where)
         network = network_of(bundle, architecture, build_translator)
         shortlist = Shortlist.load(where, architecture.vocab_size)
         runner = open_translator(network, running, warn)
@@ -620,6 +616,18 @@ class Translator(Model):
         )
         made._opened = self._opened
         return made
+
+
+def check_vocabulary(tokenizer: Vocabulary, config: TranslationConfig, where: Path) -> None:
+    """The tokenizer and the model must have the same tokens on both sides."""
+    sides = [("tokens", len(tokenizer), config.vocab_size)]
+    if isinstance(config, TranslatorConfig):
+        sides.append(("source tokens", tokenizer.source_size, config.source_size))
+    for name, found, wanted in sides:
+        if found != wanted:
+            raise ModelError(
+                f"{where}: the tokenizer has {found} {name}, but the model has {wanted}. These files do not belong together."
+            )
 
 
 def options_from(

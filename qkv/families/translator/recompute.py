@@ -22,7 +22,7 @@ def transformer(trace: Trace, weights: Weights) -> dict[str, Array]:
     experiment = trace.experiment
     x, memory = None, None
     for side in (source, target):
-        tokens = weights["tokens.weight"][list(side.ids)] * config["encoder"]["width"] ** 0.5
+        tokens = weights[str(side.embedding)][list(side.ids)] * config["encoder"]["width"] ** 0.5
         positions = positions_of(config, weights, side.name, len(side.ids))
         if positions is not None:
             positions = np.zeros_like(positions) if experiment.no_positions else positions
@@ -36,7 +36,7 @@ def transformer(trace: Trace, weights: Weights) -> dict[str, Array]:
         x = stack(x, memory)
         memory = x
     assert x is not None
-    found["logits"] = x @ weights["tokens.weight"].T + weights.get(
+    found["logits"] = x @ weights[str(trace.output_weight)].T + weights.get(
         "bias", 0.0
     )  # Marian's models have an output bias
     return found

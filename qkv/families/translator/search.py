@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from qkv.core.translation import CrossHeads, TranslationRunner
-from qkv.decoding.beam_options import Beam, paper_penalty
+from qkv.decoding.beam_options import PENALTIES, Beam, LengthNorm, LengthPenalty
 from qkv.decoding.hypothesis import Hypothesis
 from qkv.engine import Engine, PlainRequest, PlainSearch
 from qkv.errors import QkvError
@@ -44,6 +44,7 @@ class Search:
     options: TranslationOptions
     beam: int
     length_penalty: float
+    length_norm: LengthNorm = "paper"
     look: CrossHeads | None = None
     """Heads whose attention the coverage penalty counts."""
     align: CrossHeads | None = None
@@ -54,6 +55,10 @@ class Search:
     @property
     def best(self) -> int:
         return self.options.num_hypotheses
+
+    @property
+    def penalty(self) -> LengthPenalty:
+        return PENALTIES[self.length_norm](self.length_penalty)
 
 
 # Options that the engine's own search implements, that it may ignore because other code implements them, and that it
@@ -80,7 +85,9 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     known = OBEYED | BY_REQUESTS | BY_THE_CALLER
     if not asks_only_for(search.options, known, ONLY_BY_DEFAULT):
         return None
-    if not asks_only_for(search, frozenset({"options", "beam", "length_penalty", "look", "align", "scored"})):
+    if not asks_only_for(
+        search, frozenset({"options", "beam", "length_penalty", "length_norm", "look", "align", "scored"})
+    ):
         return None
     beam = beam_of(replace(search, beam=max(search.beam, search.best)))  # see also `kind_of`
     return PlainSearch(
@@ -94,12 +101,12 @@ def plain_search(search: Search, never: int | None) -> PlainSearch | None:
     )
 
 
-def plain_request(request: Request, end: int, limit: int) -> PlainRequest | None:
-    """The same for the engine's own search; None if the request has a rule that it does not know."""
+def plain_request(request: Request, source: Sequence[int], limit: int) -> PlainRequest | None:
+    """The same for the engine's own search; None if the request has a rule that it does not know. `source` is complete."""
     if not asks_only_for(request, OBEYED_OF_A_REQUEST):
         return None
     rules = request.prefix, request.avoid, request.contain
-    return PlainRequest([*request.source, end], limit, *rules, once=request.once)
+    return PlainRequest(source, limit, *rules, once=request.once)
 
 
 def uses_shortlist(request: Request, options: TranslationOptions) -> bool:
@@ -250,7 +257,7 @@ class Searcher:
         if self.engine is None or supported is None:
             return Plain(None, {})
         each = {
-            row: plain_request(request, self.config.end, self.limit(request))
+            row: plain_request(request, self.config.complete_source(request.source), self.limit(request))
             for row, request in enumerate(requests)
             if self.engine.can_force or not (request.prefix or request.contain)
         }
@@ -305,7 +312,7 @@ class Searcher:
 def beam_of(search: Search) -> Beam:
     return Beam(
         width=search.beam,
-        penalty=paper_penalty(search.length_penalty),
+        penalty=search.penalty,
         best=search.best,
         patience=search.options.patience,
         coverage=search.options.coverage_penalty,

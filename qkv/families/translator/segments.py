@@ -7,7 +7,7 @@ from qkv.errors import InputError
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Translation
 from qkv.text.protect import (
-    Kind,
+    Protection,
     is_hidden_from_model,
     occurrences,
     protected_spans,
@@ -26,7 +26,7 @@ class Segment:
     copied: bool = False  # it contains nothing to translate
 
 
-def segments_of(text: str, protect: Sequence[Kind], tokenizer: Vocabulary, limit: int) -> list[str]:
+def segments_of(text: str, protect: Sequence[Protection], tokenizer: Vocabulary, limit: int) -> list[str]:
     """The lines of a text, and parts of long lines. No protected span is cut."""
 
     def size(part: str) -> int:
@@ -44,9 +44,9 @@ def segments_of(text: str, protect: Sequence[Kind], tokenizer: Vocabulary, limit
 def split_request(text: str, options: TranslationOptions, tokenizer: Vocabulary, limit: int) -> list[Segment]:
     """The segments of a text. The first gets the prefix, the last gets the phrases to contain."""
     text, options = resolve_language(text, options, tokenizer)
-    parts = segments_of(text, options.protect, tokenizer, limit)
+    parts = segments_of(text, options.protected, tokenizer, limit)
     written = [place for place, part in enumerate(parts) if part.strip()]
-    translated = [place for place in written if is_for_translation(parts[place], options.protect)]
+    translated = [place for place in written if is_for_translation(parts[place], options.protected)]
     first, last = min(written, default=0), max(translated or written, default=0)
     return [
         Segment(
@@ -65,7 +65,7 @@ def sentences_if_lost(text: str, options: TranslationOptions, translation: str) 
     """
     if options.sample or not count_boundaries(text):
         return []
-    spans = protected_spans(text, options.protect)
+    spans = protected_spans(text, options.protected)
     if any(map(is_hidden_from_model, spans)):
         return []
     sentences = split_sentences(text, [(span.start, span.end) for span in spans])
@@ -115,7 +115,7 @@ def copy_of(segment: Segment) -> Translation:
     return Translation(text=text, score=0.0)
 
 
-def is_for_translation(text: str, protect: Sequence[Kind]) -> bool:
+def is_for_translation(text: str, protect: Sequence[Protection]) -> bool:
     """Whether there is a letter outside protected spans."""
     return has_letters(remove_spans(text, protected_spans(text, protect)))
 

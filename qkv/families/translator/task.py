@@ -142,14 +142,15 @@ def example_translation(corpus: Corpus) -> Example[Translator]:
 
 
 def both_parts(
-    corpus: Corpus, tokenizer: Vocabulary, settings: PairSettings, context: int
+    corpus: Corpus, tokenizer: Vocabulary, settings: PairSettings, context: int, *, source_ends: bool = True
 ) -> tuple[PairData, PairData]:
     """The training part and the validation part, as Data for the training loop."""
     batch_tokens, share = settings.training.batch_tokens, settings.data.bpe_dropout
+    common = (tokenizer, batch_tokens, context)
     train = PairData(
-        corpus.train, tokenizer, batch_tokens, context, shuffled=True, bpe_dropout=share, say=corpus.say
+        corpus.train, *common, shuffled=True, bpe_dropout=share, source_ends=source_ends, say=corpus.say
     )
-    valid = PairData(corpus.valid, tokenizer, batch_tokens, context, shuffled=False)
+    valid = PairData(corpus.valid, *common, shuffled=False, source_ends=source_ends)
     if not len(train) or not len(valid):
         raise QkvError(f"no sentence pair fits into the maximum length of {context} tokens.")
     return train, valid

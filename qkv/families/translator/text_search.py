@@ -79,6 +79,7 @@ class TextSearch:
         return Search(
             options=options,
             beam=beam,
+            length_norm=defaults.length_norm,
             length_penalty=(
                 defaults.length_penalty if options.length_penalty is None else options.length_penalty
             ),

@@ -9,7 +9,7 @@ from qkv.configs import to_dict
 from qkv.core.pairs import TranslationModel
 from qkv.core.tape import Tape
 from qkv.core.translation import CrossHeads
-from qkv.decoding.beam_options import paper_penalty
+from qkv.decoding.beam_options import PENALTIES
 from qkv.decoding.hypothesis import Hypothesis
 from qkv.decoding.step import Step
 from qkv.errors import QkvError
@@ -90,7 +90,7 @@ def trace_translator(
         )
     decoding = TranslationOptions()
     text = shuffle_words(text.strip(), experiment.shuffle)
-    if not is_for_translation(text, decoding.protect):
+    if not is_for_translation(text, decoding.protected):
         raise QkvError("nothing to translate: enter a sentence with at least one letter.")
     check_forced(experiment.force, translator.model.config.vocab_size)
     attempt = Attempt(reading=Reading.plain(translator._pipeline.texts.job(text, decoding)))
@@ -126,7 +126,7 @@ def searched(
     [found] = general.searcher.find([request], search, lambda count: None)
     watched = general.watched
     assert watched is not None
-    penalty = paper_penalty(defaults.length_penalty if defaults.beam_size > 1 else 0.0)
+    penalty = PENALTIES[defaults.length_norm](defaults.length_penalty if defaults.beam_size > 1 else 0.0)
     lost = watched.pruned([each.ids for each in found])[:CANDIDATES] if defaults.beam_size > 1 else []
     return found, Beams(
         width=defaults.beam_size,
@@ -141,6 +141,13 @@ def searched(
     )
 
 
+def tables_of(model: TranslationModel) -> dict[str, str]:
+    """The weights that embed the source, and those of the output layer."""
+    names = [name for name, _ in model.named_parameters()]
+    own = {side: f"{side}_tokens.weight" for side in ("source", "output")}
+    return {side: name if name in names else "tokens.weight" for side, name in own.items()}
+
+
 def recorded(
     translator: Translator,
     text: str,
@@ -150,10 +157,11 @@ def recorded(
     beams: Beams,
     experiment: Experiment,
 ) -> Trace:
-    model, show = two_stacks(translator.model), translator.tokenizer.show
+    model, tokenizer = two_stacks(translator.model), translator.tokenizer
+    show, tables = tokenizer.target.show, tables_of(model)
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     blocks = not isinstance(model, Recurrent)
-    read, shifted, target = [*ids, config.end], [config.start, *output], [*output, config.end]
+    read, shifted, target = config.complete_source(ids), [config.start, *output], [*output, config.end]
     model.eval()
     logits = model(torch.tensor([read], device=device), torch.tensor([shifted], device=device), tape)[0]
     return Trace(
@@ -164,12 +172,12 @@ def recorded(
         sides=(
             Side(
                 name="encoder",
-                tokens=tuple(show(read)),
+                tokens=tuple(tokenizer.show(read)),
                 ids=tuple(read),
                 stack=to_dict(config.encoder),
                 weights="encoder",
                 causal=False,
-                embedding="tokens.weight",
+                embedding=tables["source"],
                 embedding_scale=config.encoder.width**0.5,
             ),
             Side(
@@ -189,7 +197,7 @@ def recorded(
         weights=model.state_dict(),
         choices=choices_of(logits, target, show),
         beams=beams,
-        output_weight="tokens.weight",
+        output_weight=tables["output"],
         output_bias=None if model.bias is None else "bias",
         experiment=experiment,
     )

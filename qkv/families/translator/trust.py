@@ -180,7 +180,7 @@ def choose_aligner(
         if not ids or not target_ids or max(len(ids), len(target_ids)) >= config.max_length or not all(words):
             continue
         tape, device = Tape(), model.tokens.weight.device
-        read = torch.tensor([[*ids, config.end]], device=device)
+        read = torch.tensor([config.complete_source(ids)], device=device)
         model(read, torch.tensor([[config.start, *target_ids]], device=device), tape)
         of_source = words_of_tokens(source_spans, spans(source, WORDS_AND_MARKS))
         of_target = words_of_tokens(target_spans, spans(target, WORDS_AND_MARKS))

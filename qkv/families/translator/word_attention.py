@@ -41,7 +41,7 @@ def word_attention(translator: Translator, source: str, target: str) -> WordAtte
     config, device, tape = model.config, model.tokens.weight.device, Tape()
     ids, places = tokenizer.encode_with_spans(source)
     output, output_places = tokenizer.target.encode_with_spans(target)
-    read = torch.tensor([[*ids, config.end]], device=device)
+    read = torch.tensor([config.complete_source(ids)], device=device)
     model(read, torch.tensor([[config.start, *output]], device=device), tape)
     words = WORDS_AND_MARKS.findall(source), WORDS_AND_MARKS.findall(target)
     of_source, of_target = (

@@ -158,7 +158,7 @@ def test_the_command_writes_what_python_writes(capsys: pytest.CaptureFixture[str
         (["--input", "in.po"], "add --output"),
         (["--input", "in.po", "--output", "in.po"], "would overwrite the input"),
         (["--input", "in.po", "--output", "out.po", "--scores"], "--scores can only be used for plain text"),
-        (["--input", "in.txt", "--output", "out.txt", "--all"], "are for catalogs"),
+        (["--input", "in.txt", "--output", "out.txt", "--all"], "are not for plain text"),
         (["one", "--format", "po"], "need --input and --output"),
         (["--input", "in.pdf", "--output", "out.pdf"], "cannot be translated"),
         (["--input", "broken.json", "--output", "out.json"], "broken.json: line 1 is not valid JSON"),
@@ -188,3 +188,20 @@ def test_the_format_can_be_given() -> None:
 
 def test_every_format_of_the_readers_is_an_option() -> None:
     assert set(Format.__args__) == {"txt", *CATALOGS}
+
+
+@pytest.mark.usefixtures("folder")
+def test_subtitles_are_cut_by_the_alignment_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n{}\n\n2\n00:00:02,000 --> 00:00:03,000\n{}\n"
+    Path("in.srt").write_text(cue.format("one two three", "four"), encoding="utf-8")
+
+    def hypotheses(_: Pipeline, texts: list[str], options: Any, *rest: Any) -> list[list[Translation]]:
+        assert (texts, options.alignments) == (["one two three four"], True)
+        links = [(0, 0), (1, 0), (2, 0), (3, 1), (3, 2), (3, 3)]
+        return [
+            [Translation(text="eins vier und viel", score=-1.0, log_probabilities=(-1.0,), alignment=links)]
+        ]
+
+    monkeypatch.setattr(Pipeline, "hypotheses", hypotheses)
+    qkv.load("model").translate_file("in.srt", "out.srt", progress=False)
+    assert Path("out.srt").read_text(encoding="utf-8") == cue.format("eins", "vier und viel")

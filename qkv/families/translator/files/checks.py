@@ -4,33 +4,32 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from qkv.documents import Segment
-from qkv.families.translator.translations import Translation
-from qkv.text.protect import Kind, protected_spans
+from qkv.localization.checks.placeholders import spans_in
+from qkv.localization.checks.white_space import line_breaks
+from qkv.text.protect import TAKES_NEXT_ARGUMENT, Protection
 
 
-def failed_checks(
-    segment: Segment, translation: Translation, text: str, kinds: Sequence[Kind]
-) -> Iterator[str]:
-    """Each of these makes a translation doubtful."""
-    if translation.unsure:
-        yield "confidence"
+def failed_checks(segment: Segment, text: str, protected: Sequence[Protection]) -> Iterator[str]:
+    """Checks of a new text against its source."""
     if segment.codes and not segment.codes.are_kept_by(text):
         yield "codes"
-    if spans_in(segment.text, kinds) != spans_in(text, kinds):
+    source, target = (spans_in(each, protected) for each in (segment.text, text))
+    if (
+        Counter(source) != Counter(target)
+        or in_order(source) != in_order(target)
+        or loses_span(segment, text)
+    ):
         yield "placeholders"
     if line_breaks(segment.text) != line_breaks(text):
         yield "line breaks"
-    if text != translation.text:
-        yield "characters"
-    if segment.is_ambiguous:
-        yield "plural form"
 
 
-def spans_in(text: str, kinds: Sequence[Kind]) -> Counter[str]:
-    """Protected spans except entities, which are a way to write characters."""
-    return Counter(span.text for span in protected_spans(text, kinds) if not span.text.startswith("&"))
+def in_order(spans: Sequence[str]) -> list[list[str]]:
+    """Placeholders that take the next argument, whose order matters."""
+    return [[span for span in spans if pattern.fullmatch(span)] for pattern in TAKES_NEXT_ARGUMENT]
 
 
-def line_breaks(text: str) -> tuple[bool, bool, int]:
-    """Programs check that both sides start and end alike."""
-    return text.startswith("\n"), text.endswith("\n"), text.count("\n")
+def loses_span(segment: Segment, text: str) -> bool:
+    """Whether a span that the reader found occurs less often than it must."""
+    wanted = Counter(segment.text[start:end] for start, end in segment.spans)
+    return any(text.count(span) < count for span, count in wanted.items())

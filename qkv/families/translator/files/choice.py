@@ -16,7 +16,9 @@ def catalog_format(source: Path, files: FileOptions) -> str | None:
     if files.format in CATALOGS:
         return files.format
     if files != replace(ANY_FILE, format=files.format):
-        raise OptionMessageError("{all} and {also_fuzzy} are for catalogs such as .po: leave them out.")
+        raise OptionMessageError(
+            "{all}, {also_fuzzy}, {column}, {output_column} and {line_width} are not for plain text: leave them out."
+        )
     return None
 
 

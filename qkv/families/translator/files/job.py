@@ -33,12 +33,15 @@ class CatalogJob:
         self, pipeline: Pipeline, lines: LineTranslation, files: FileOptions, *, progress: bool = True
     ) -> None:
         content = read_bytes(self.source)
-        document = self.read(content, None)
+        document = self.read(content, None, files)
         target, options = languages_for(self.source, document, pipeline, lines.options)
-        document = self.read(content, target)
-        outcomes = translate(document, pipeline, replace(lines, options=options), files, progress)
+        document = self.read(content, target, files)
+        outcomes = translate(document, pipeline, replace(lines, options=options), files, target, progress)
         written = document.write([each.new for each in outcomes])
-        self.check(document, self.read(written, target), outcomes)
+        if not self.is_exact(document, written, target, outcomes, files):
+            raise QkvError(
+                f"{self.source} cannot be written exactly. Nothing was written; please report this."
+            )
         records = [each.record(segment) for segment, each in zip(document.segments, outcomes, strict=True)]
         write_file(
             self.report, "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records).encode()
@@ -47,22 +50,29 @@ class CatalogJob:
         if progress:
             self.say_what_was_done(outcomes)
 
-    def read(self, content: bytes, target: str | None) -> Document:
+    def read(self, content: bytes, target: str | None, files: FileOptions) -> Document:
         try:
-            return read_catalog(self.format, content, target)
+            return read_catalog(self.format, content, target, files)
         except DataError as error:
             raise DataError(f"{self.source}: {error}") from None
 
-    def check(self, document: Document, made: Document, outcomes: Sequence[Outcome]) -> None:
+    def is_exact(
+        self,
+        document: Document,
+        written: bytes,
+        target: str | None,
+        outcomes: Sequence[Outcome],
+        files: FileOptions,
+    ) -> bool:
         """Read the result again: it must have the same segments, and the new texts."""
+        if document.reads_back is not None:
+            return document.reads_back(written, [each.new for each in outcomes])
         wanted = [
             segment.essence(each.new.text if each.new else segment.current)
             for segment, each in zip(document.segments, outcomes, strict=True)
         ]
-        if [segment.essence(segment.current) for segment in made.segments] != wanted:
-            raise QkvError(
-                f"{self.source} cannot be written exactly. Nothing was written; please report this."
-            )
+        made = self.read(written, target, files)
+        return [segment.essence(segment.current) for segment in made.segments] == wanted
 
     def place(self, content: bytes) -> None:
         if self.overwrite:

@@ -1,13 +1,14 @@
 """What was done with a segment, and its line in the report."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qkv.documents import Document, NewText, Segment
 from qkv.families.translator.files.checks import failed_checks
-from qkv.families.translator.translations import Translation
-from qkv.text.protect import Kind
+from qkv.families.translator.files.task import Draft, task_of
+from qkv.families.translator.lines import LineTranslation
+from qkv.families.translator.options import ConfidenceOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +19,7 @@ class Outcome:
     new: NewText | None = None
     confidence: float | None = None
     checks: tuple[str, ...] = ()  # those that failed
+    details: tuple[tuple[str, Any], ...] = ()
 
     def record(self, segment: Segment) -> dict[str, Any]:
         return {
@@ -30,19 +32,41 @@ class Outcome:
             "confidence": None if self.confidence is None else round(self.confidence, 4),
             "doubtful": self.new is not None and self.new.doubtful,
             "checks": list(self.checks),
+            **dict(self.details),
         }
 
 
-def outcome_of(
-    document: Document, segment: Segment, translation: Translation, kinds: Sequence[Kind]
-) -> Outcome:
-    if translation.unsure and not translation.text:
-        return Outcome(origin="withheld", confidence=translation.confidence, checks=("confidence",))
-    text = document.storable(translation.text)
-    checks = tuple(failed_checks(segment, translation, text, kinds))
+def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTranslation) -> Outcome:
+    unsure = is_unsure(draft, lines.confidence)
+    if draft.origin == "held":
+        return Outcome(origin="held", checks=draft.checks)
+    if unsure and lines.confidence.withhold:
+        return Outcome(origin="withheld", confidence=draft.confidence, checks=("confidence",))
+    text = document.storable(draft.text)
+    checks = tuple(dict.fromkeys(checks_of(segment, replace(draft, text=text), lines)))
+    checks = (*(["confidence"] if unsure else []), *checks, *(["characters"] if text != draft.text else []))
     return Outcome(
-        origin="model" if translation.log_probabilities else "copied",
-        new=NewText(segment.codes.repair(text) if segment.codes else text, doubtful=bool(checks)),
-        confidence=translation.confidence,
+        origin=draft.origin,
+        new=NewText(
+            segment.codes.repair(text) if segment.codes else text,
+            doubtful=bool(checks),
+            alignment=draft.alignment,
+        ),
+        confidence=draft.confidence,
         checks=checks,
+        details=draft.details,
+    )
+
+
+def is_unsure(draft: Draft, options: ConfidenceOptions) -> bool:
+    least, confidence = options.min_confidence, draft.confidence
+    return least is not None and confidence is not None and confidence < least
+
+
+def checks_of(segment: Segment, draft: Draft, lines: LineTranslation) -> Iterator[str]:
+    yield from draft.checks
+    if draft.is_checked:
+        return
+    yield from failed_checks(
+        segment, draft.text, task_of(segment, lines.options).options(lines.options).protected
     )

@@ -17,8 +17,8 @@ def first_avoided(text: str, options: TranslationOptions) -> str | None:
     """The first phrase to avoid that occurs in the text outside protected spans."""
     if not options.avoid:
         return None
-    tags = [kind for kind in options.protect if kind == "tags"]
-    others = [kind for kind in options.protect if kind != "tags"]
+    tags = [kind for kind in options.protected if kind == "tags"]
+    others = [kind for kind in options.protected if kind != "tags"]
     words = remove_spans(text, protected_spans(text, tags))
     kept = [(span.start, span.end) for span in protected_spans(words, others)]
     for phrase in options.avoid:

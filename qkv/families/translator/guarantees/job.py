@@ -11,6 +11,7 @@ from qkv.families.translator.guarantees.places import Edit, Mark, Places, applie
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.translations import Links
 from qkv.text.entities import escape
+from qkv.text.patterns import without_marks
 from qkv.text.protect import (
     TAKES_NEXT_ARGUMENT,
     ProtectedSpan,
@@ -78,7 +79,7 @@ class Job:
         kept: list[ProtectedSpan] = []
         spellings: dict[str, str] = {}
         text, last = "", 0
-        for span in protected_spans(segment, decoding.protect):
+        for span in protected_spans(segment, decoding.protected):
             text += as_read(segment[last : span.start])
             last = span.end
             character = character_in(span)
@@ -90,8 +91,9 @@ class Job:
                 text += character
                 continue
             if span.kind != "tags":
-                kept.append(replace(span, start=len(text), end=len(text) + len(span.text)))
-                text += span.text
+                shown = without_marks(span.text)
+                kept.append(replace(span, text=shown, start=len(text), end=len(text) + len(shown)))
+                text += shown
                 continue
             rest = segment[last : last + 1]
             alone = text[-1:].isspace() and rest.isspace()

@@ -14,8 +14,10 @@ from qkv.families.translator.guarantees.attempts import Attempt, anchored, words
 from qkv.families.translator.guarantees.job import Job, Reading, completed
 from qkv.families.translator.guarantees.places import Mark
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.product import Translator
 from qkv.families.translator.vocabulary_tables import VocabularyTables
 from qkv.text.glossary import Glossary
+from qkv.text.patterns import MARKED, mark_spans
 from qkv.text.protect import BY_DEFAULT, KINDS, Kind, all_kept, occurrences, protected_spans
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import WORDS_AND_MARKS
@@ -256,6 +258,13 @@ def test_an_address_does_not_merge_with_an_entity_next_to_it() -> None:
     )
     assert reading is not None
     assert completed(reading, "siehe Tom& b", []) == "siehe https://example.org/a &amp; b"
+
+
+@pytest.mark.parametrize("translator", [WITH, WITHOUT])
+def test_what_a_pattern_or_a_mark_protects_occurs_as_often_as_in_the_source(translator: Translator) -> None:
+    text = mark_spans("the cat ABC-7 danced and ls -l in tomatoes", [(25, 30)])
+    found = translator.translate(text, protect_pattern=["[A-Z]+-[0-9]+", MARKED.pattern])
+    assert all_kept(found, ["ABC-7", "ls -l"])
 
 
 def test_a_text_of_only_spans_is_returned_unchanged() -> None:
