@@ -4,7 +4,7 @@ import re
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from qkv.checkpoint.files import read_json
 from qkv.engine.library import cache_folder
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from qkv.families.gpt.product import LanguageModel
     from qkv.families.translator.product import Translator
     from qkv.families.vit.product import ImageClassifier
+    from qkv.keywords import LoadKeywords
 
     class AnyModel(  # type: ignore[misc]
         Translator,
@@ -51,7 +52,7 @@ def load(
     *,
     kind: None = None,
     revision: str | None = ...,
-    **keywords: Any,
+    **keywords: "Unpack[LoadKeywords]",
 ) -> "AnyModel": ...
 
 
@@ -62,7 +63,7 @@ def load(
     *,
     kind: type[Wanted],
     revision: str | None = ...,
-    **keywords: Any,
+    **keywords: "Unpack[LoadKeywords]",
 ) -> Wanted: ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qkv.errors import MissingExtraError
 from qkv.listening import listen, url_host
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from qkv.keywords import ServeKeywords
     from qkv.server.state import State
 
 
@@ -71,7 +72,7 @@ class Service:
 
 
 @with_options(ServeOptions, Running)
-def serve(*models: Any, **options: Any) -> Service:
+def serve(*models: Any, **options: Unpack[ServeKeywords]) -> Service:
     """Serve models over HTTP, as `qkv serve` does, in a thread. The call returns when the models are loaded.
 
     Args:
@@ -96,7 +97,7 @@ def serve(*models: Any, **options: Any) -> Service:
 
 
 @with_options(ServeOptions, Running)
-def serve_app(*models: Any, **options: Any) -> ASGIApp:
+def serve_app(*models: Any, **options: Unpack[ServeKeywords]) -> ASGIApp:
     """The same as an ASGI application, for other servers and for mounting. Models are loaded at its startup.
 
     Args:
