@@ -354,6 +354,14 @@ class ExportKeywords(TypedDict, total=False):
     source: Any
     target: Any
 
+class ModelsKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+    language: str | None
+    installed: bool
+
+class GetKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+
 class CleanKeywords(TypedDict, total=False):
     source: Any
     target: Any

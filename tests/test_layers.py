@@ -71,10 +71,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
+<<<<<<< HEAD
         "html", "text", "data", "corpus", "checkpoint", "prepared", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
+=======
+        "html", "text", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "published", "explorer", "progress", "listening", "server",
+>>>>>>> main
         "localization", "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
         "family.settings",
     },
+    "published": ALWAYS | {"checkpoint", "data", "engine", "hub"},
     "hub": ALWAYS | {"core", "core.config", "checkpoint", "families", "families.family"},
     "family.hub": ALWAYS
     | {
@@ -97,7 +102,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": ALWAYS
     | {
         "__init__", "data", "evaluation", "checkpoint", "pictures", "explorer", "training", "runtime",
-        "api", "progress", "families", "families.family", "listening", "localization", "server",
+        "api", "progress", "families", "families.family", "listening", "localization", "published", "server",
     },
     "family.commands": ALWAYS
     | {
