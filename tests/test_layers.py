@@ -71,11 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-<<<<<<< HEAD
-        "html", "text", "data", "corpus", "checkpoint", "prepared", "engine", "evaluation", "runtime", "hub", "explorer", "progress", "listening", "server",
-=======
-        "html", "text", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "published", "explorer", "progress", "listening", "server",
->>>>>>> main
+        "html", "text", "data", "corpus", "checkpoint", "prepared", "engine", "evaluation", "runtime", "hub", "published", "explorer", "progress", "listening", "server",
         "localization", "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
         "family.settings",
     },
