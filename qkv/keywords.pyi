@@ -477,7 +477,6 @@ class DistillKeywords(TypedDict, total=False):
     label_smoothing: float
     beam_size: int
     length_penalty: float
-    teacher_models: Iterable[str]
     distillation_weight: float
     distillation_temperature: float
     out: str | Path
@@ -1181,10 +1180,7 @@ class ResumeKeywords(TypedDict, total=False):
     norm: Literal["pre", "post"]
     activation: Literal["relu", "gelu", "gelu_tanh", "swish"]
     decoder_cell: Literal["attention", "ssru"]
-    positions: (
-        Literal["interleaved", "halves", "learned", "rotary", "none"]
-        | Literal["learned", "rotary"]
-    )
+    positions: Literal["interleaved", "halves", "learned", "rotary", "none"] | Literal["learned", "rotary"]
     max_length: int
     label_smoothing: float | float | None
     beam_size: int

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qkv.checkpoint.bundle import save_report
+from qkv.checkpoint.bundle import REPORT_FILE, save_report
+from qkv.checkpoint.training_report import TrainingReport
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
 from qkv.errors import OptionError, QkvError
@@ -16,6 +17,7 @@ from qkv.families.translator.architectures import build
 from qkv.families.translator.config import OneStreamConfig, RecurrentConfig, TranslatorConfig
 from qkv.families.translator.corpus import Corpus, PairData, PairFiles
 from qkv.families.translator.defaults import TranslatorDefaults
+from qkv.families.translator.distillation.report import with_distillation
 from qkv.families.translator.product import Translator
 from qkv.families.translator.report import MAX_SCORED, make_report, model_card
 from qkv.families.translator.settings import (
@@ -174,7 +176,17 @@ def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen
     """Write the bundle, the report and the fingerprints of the training data."""
     product.to_bundle(out)
     write_seen(out, seen)
-    save_report(out, report, model_card(report))
+    report = {**report, **earlier_distillation(out)}
+    card = model_card(report)
+    if "distillation" in report:
+        card = with_distillation(card, report["distillation"])
+    save_report(out, report, card)
+
+
+def earlier_distillation(out: Path) -> dict[str, Any]:
+    """The comparison of a student with its teachers, if the run extends the training of one."""
+    found = TrainingReport.read(out).get("distillation") if (out / REPORT_FILE).is_file() else None
+    return {} if found is None else {"distillation": {**found, "trained_further": True}}
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:

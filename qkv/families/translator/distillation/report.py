@@ -71,6 +71,7 @@ def section(report: Mapping[str, Any]) -> str:
         for origin, part in report["data"]["parts"].items()
     )
     scores = "\n".join(f"- {line}" for line in summary_lines(report))
+    later = "\nIt was trained further after this comparison.\n" if report.get("trained_further") else ""
     return f"""{TITLE}
 
 This model is a student. It learned from the translations of these teachers:
@@ -86,4 +87,4 @@ This model is a student. It learned from the translations of these teachers:
 Student and teachers, with the same search on the same sentences. The interval is from a paired bootstrap:
 
 {scores}
-"""
+{later}"""
