@@ -139,6 +139,12 @@ class TranslateFileKeywords(TypedDict, total=False):
             "htm",
             "srt",
             "vtt",
+            "properties",
+            "strings",
+            "yaml",
+            "yml",
+            "docx",
+            "pptx",
         ]
         | None
     )
@@ -348,6 +354,14 @@ class ExportKeywords(TypedDict, total=False):
     source: Any
     target: Any
 
+class ModelsKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+    language: str | None
+    installed: bool
+
+class GetKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+
 class CleanKeywords(TypedDict, total=False):
     source: Any
     target: Any
@@ -543,6 +557,7 @@ class TrainTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -603,6 +618,7 @@ class TrainGptKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -651,6 +667,7 @@ class TrainBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -702,6 +719,7 @@ class TrainVitKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -750,6 +768,7 @@ class TrainCodebookKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -789,6 +808,7 @@ class TrainDalleKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -854,6 +874,7 @@ class FineTuneKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -936,6 +957,7 @@ class FineTuneTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -990,6 +1012,7 @@ class FineTuneLanguageModelKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1044,6 +1067,7 @@ class FineTuneBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1092,6 +1116,7 @@ class FineTuneImageClassifierKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1139,6 +1164,7 @@ class ResumeKeywords(TypedDict, total=False):
     out: str | Path
     recipe: str
     tensorboard: bool
+    data_cache: str | Path | None
     seed: int
     batch_tokens: int
     learning_rate: float

@@ -84,7 +84,8 @@ def import_model(model: str | Path, output: str | Path, **options: Unpack[Import
     return load(as_path(output))
 
 
-def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
+def run_import(model: str, output: Path, options: ImportOptions, *, origin: str | None = None) -> Imported:
+    """`origin` is the name of the model in its report, if it is not `model`."""
     require_torch("an import")
     from qkv.hub.ctranslate2_folder import is_ctranslate2
     from qkv.hub.download import folder_of
@@ -95,12 +96,14 @@ def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
     if is_ctranslate2(Path(model)):
         if options.pairs:
             raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
-        return import_from_ctranslate2(Path(model), output, origin=model, language=options.target_language)
+        return import_from_ctranslate2(
+            Path(model), output, origin=origin or model, language=options.target_language
+        )
     folder = folder_of(model, revision=options.revision, allow_pickle=options.allow_pickle)
     return import_folder(
         folder,
         output,
-        origin=model,
+        origin=origin or model,
         language=options.target_language,
         pairs=options.pairs,
         allow_pickle=options.allow_pickle,

@@ -9,10 +9,10 @@ from qkv.documents.encodings import Decoded, decode
 from qkv.documents.icu import can_be_read, is_message
 from qkv.documents.json_scanner import JsonString, strings_of
 from qkv.documents.plural_keys import category_of, inserted, missing_keys
+from qkv.documents.unicode_escapes import SURROGATE, UnicodeEscapes
 from qkv.text.protect import Kind
 
 UNREADABLE = "message"
-SURROGATE = re.compile("[\ud800-\udfff]")
 UNICODE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u([0-9a-fA-F]{4})")
 SHORT = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", '"': '"', "\\": "\\"}
 LOCALE = "@@locale"
@@ -42,21 +42,13 @@ def read_arb(content: bytes, target: str | None = None) -> Document:
 class Style:
     """Which characters a file writes as \\u escapes, and how."""
 
-    escaped: frozenset[str]
-    only_ascii: bool
-    upper: bool
+    escapes: UnicodeEscapes
     slashes: bool
 
     @classmethod
     def of(cls, text: str) -> "Style":
-        codes = UNICODE_ESCAPE.findall(text)
-        found = frozenset(chr(int(code, 16)) for code in codes)
-        return cls(
-            escaped=found,
-            only_ascii=text.isascii() and any(each > "\x7f" for each in found),
-            upper=any(code != code.lower() for code in codes),
-            slashes="\\/" in text,
-        )
+        escapes = UnicodeEscapes.of(UNICODE_ESCAPE.findall(text), is_ascii=text.isascii())
+        return cls(escapes=escapes, slashes="\\/" in text)
 
     def quoted(self, text: str) -> str:
         return '"' + "".join(map(self.character, text)) + '"'
@@ -66,10 +58,8 @@ class Style:
             return f"\\{SHORT[character]}"
         if character == "/" and self.slashes:
             return "\\/"
-        if character in self.escaped or character < " " or (self.only_ascii and character > "\x7f"):
-            units = character.encode("utf-16-be", errors="surrogatepass").hex()
-            units = units.upper() if self.upper else units
-            return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+        if character < " " or self.escapes.are_needed_for(character):
+            return self.escapes.escape(character)
         return character
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from qkv.documents.unicode_escapes import joined_surrogates
 from qkv.errors import DataError
 
 TOKEN = re.compile(
@@ -81,14 +82,14 @@ CLOSES = {"}": ("comma", "first key"), "]": ("comma", "first")}
 
 
 def unescape(text: str, start: int, quoted: str) -> str:
-    """The text of a string. Two escapes may form one character beyond U+FFFF."""
+    """The text of a string."""
     raw = quoted[1:-1]
     if "\\" not in raw:
         return raw
     if "\\" in STRING_ESCAPE.sub("", raw):
         raise invalid(text, start, "an unknown escape after \\")
     made = STRING_ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else LETTERS[match[2]], raw)
-    return made.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="surrogatepass")
+    return joined_surrogates(made)
 
 
 def invalid(text: str, place: int, reason: str) -> DataError:

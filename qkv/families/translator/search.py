@@ -292,7 +292,9 @@ class Searcher:
             else:
                 from qkv.data.batching import token_batches
 
-                batches = token_batches(lengths, max(1, search.options.batch_tokens // width), seed=None)
+                batches = list(
+                    token_batches(lengths, max(1, search.options.batch_tokens // width), seed=None)
+                )
             yield from (([members[place] for place in batch], width) for batch in batches)
 
     def limit(self, request: Request) -> int:

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from qkv.training.card import DISTILLATION_TITLE as TITLE
 from qkv.training.card import cell
-
-TITLE = "## Distillation"
 
 
 def summary_lines(report: Mapping[str, Any]) -> Iterator[str]:
@@ -71,7 +70,6 @@ def section(report: Mapping[str, Any]) -> str:
         for origin, part in report["data"]["parts"].items()
     )
     scores = "\n".join(f"- {line}" for line in summary_lines(report))
-    later = "\nIt was trained further after this comparison.\n" if report.get("trained_further") else ""
     return f"""{TITLE}
 
 This model is a student. It learned from the translations of these teachers:
@@ -87,4 +85,4 @@ This model is a student. It learned from the translations of these teachers:
 Student and teachers, with the same search on the same sentences. The interval is from a paired bootstrap:
 
 {scores}
-{later}"""
+"""
