@@ -150,6 +150,7 @@ class TranslateFileKeywords(TypedDict, total=False):
     )
     all: bool
     also_fuzzy: bool
+    memory: str | None
     beam: int | None
 
 class StreamKeywords(TypedDict, total=False):
