@@ -139,11 +139,18 @@ class TranslateFileKeywords(TypedDict, total=False):
             "htm",
             "srt",
             "vtt",
+            "properties",
+            "strings",
+            "yaml",
+            "yml",
+            "docx",
+            "pptx",
         ]
         | None
     )
     all: bool
     also_fuzzy: bool
+    memory: str | None
     beam: int | None
 
 class StreamKeywords(TypedDict, total=False):
@@ -348,6 +355,14 @@ class ExportKeywords(TypedDict, total=False):
     source: Any
     target: Any
 
+class ModelsKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+    language: str | None
+    installed: bool
+
+class GetKeywords(TypedDict, total=False):
+    publisher: Literal["argos", "firefox", "opus", "tatoeba"] | None
+
 class CleanKeywords(TypedDict, total=False):
     source: Any
     target: Any
@@ -477,7 +492,6 @@ class DistillKeywords(TypedDict, total=False):
     label_smoothing: float
     beam_size: int
     length_penalty: float
-    teacher_models: Iterable[str]
     distillation_weight: float
     distillation_temperature: float
     out: str | Path
@@ -544,6 +558,7 @@ class TrainTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -604,6 +619,7 @@ class TrainGptKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -652,6 +668,7 @@ class TrainBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -703,6 +720,7 @@ class TrainVitKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -751,6 +769,7 @@ class TrainCodebookKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -790,6 +809,7 @@ class TrainDalleKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -855,6 +875,7 @@ class FineTuneKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -937,6 +958,7 @@ class FineTuneTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -991,6 +1013,7 @@ class FineTuneLanguageModelKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1045,6 +1068,7 @@ class FineTuneBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1093,6 +1117,7 @@ class FineTuneImageClassifierKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1140,6 +1165,7 @@ class ResumeKeywords(TypedDict, total=False):
     out: str | Path
     recipe: str
     tensorboard: bool
+    data_cache: str | Path | None
     seed: int
     batch_tokens: int
     learning_rate: float

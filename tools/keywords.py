@@ -81,6 +81,8 @@ def typed_dicts() -> dict[str, dict[str, str]]:
         ),
         Keywords("Import", qkv.import_model),
         Keywords("Export", qkv.export),
+        Keywords("Models", qkv.models),
+        Keywords("Get", qkv.get),
         Keywords("Clean", qkv.clean),
         Keywords("Check", qkv.check),
         Keywords("Learn", qkv.learn),
@@ -179,7 +181,7 @@ def content() -> str:
         for name, kinds in typed_dicts().items()
     ]
     source = "\n\n\n".join([HEADER, *blocks]) + "\n"
-    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", FILE.name, "-"]
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(FILE), "-"]
     formatted = subprocess.run(
         command, input=source, capture_output=True, text=True, check=True, cwd=FILE.parent
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qkv.errors import MissingExtraError
@@ -76,7 +77,7 @@ def serve(*models: Any, **options: Unpack[ServeKeywords]) -> Service:
     """Serve models over HTTP, as `qkv serve` does, in a thread. The call returns when the models are loaded.
 
     Args:
-        models: Folders of models, or models from `qkv.load`: translators, language models, BERTs.
+        models: Folders of models, language pairs such as "en-de", or models from `qkv.load`: translators, language models, BERTs.
 
     Returns:
         The running server. In a script, `qkv.serve(model).wait()` keeps it open until Ctrl-C.
@@ -93,7 +94,7 @@ def serve(*models: Any, **options: Unpack[ServeKeywords]) -> Service:
         {'status': 'ok'}
     """
     chosen, running = split_options(options, DEFAULTS, DEFAULT_RUNNING)
-    return Service(web_module("state").State(chosen, models, running), chosen)
+    return Service(web_module("state").State(chosen, found(models), running), chosen)
 
 
 @with_options(ServeOptions, Running)
@@ -101,7 +102,7 @@ def serve_app(*models: Any, **options: Unpack[ServeKeywords]) -> ASGIApp:
     """The same as an ASGI application, for other servers and for mounting. Models are loaded at its startup.
 
     Args:
-        models: Folders of models, or models from `qkv.load`.
+        models: Folders of models, language pairs, or models from `qkv.load`.
 
     Returns:
         An ASGI application.
@@ -111,8 +112,15 @@ def serve_app(*models: Any, **options: Unpack[ServeKeywords]) -> ASGIApp:
         True
     """
     chosen, running = split_options(options, DEFAULTS, DEFAULT_RUNNING)
-    app: ASGIApp = web_module("app").application(web_module("state").State(chosen, models, running))
+    app: ASGIApp = web_module("app").application(web_module("state").State(chosen, found(models), running))
     return app
+
+
+def found(models: Iterable[Any]) -> list[Any]:
+    """The same with folders for language pairs."""
+    from qkv.api.published import located
+
+    return [str(located(each)) if isinstance(each, str) else each for each in models]
 
 
 def web_module(name: str) -> ModuleType:
