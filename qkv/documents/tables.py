@@ -29,7 +29,9 @@ def read_tsv(content: bytes, reading: Reading = DEFAULT_READING) -> Document:
     return read_table(content, decode(content), "\t", reading, "text/tab-separated-values")
 
 
-def read_table(content: bytes, decoded: Decoded, separator: str, reading: Reading, media_type: str) -> Document:
+def read_table(
+    content: bytes, decoded: Decoded, separator: str, reading: Reading, media_type: str
+) -> Document:
     rows = list(rows_of(decoded.text, separator))
     names = [field[0] for field in rows[0]] if rows else []
     source = position(names, reading.column)
@@ -37,7 +39,9 @@ def read_table(content: bytes, decoded: Decoded, separator: str, reading: Readin
     body = [row for row in rows[1:] if len(row) > source]
     offsets = decoded.offsets(place for row in rows for _, *range_ in (*row, row[-1]) for place in range_)
     table = Table(decoded, separator, offsets, source, target, len(names), reading.output_column)
-    segments = tuple(table.segment(number, row) for number, row in enumerate(body, 1) if row[source][0].strip())
+    segments = tuple(
+        table.segment(number, row) for number, row in enumerate(body, 1) if row[source][0].strip()
+    )
 
     def marks(new: NewTexts) -> Iterator[Edit]:
         """A new column has a name."""
@@ -90,7 +94,9 @@ class Table:
         )
 
     def encode(self, before: str, text: str, *, quoted: bool = False) -> bytes:
-        special = quoted or any(each in text for each in (self.separator, '"', "\n", "\r")) or text != text.strip()
+        special = (
+            quoted or any(each in text for each in (self.separator, '"', "\n", "\r")) or text != text.strip()
+        )
         written = '"' + text.replace('"', '""') + '"' if special else text
         return self.decoded.encode(before + written)
 
@@ -103,7 +109,9 @@ def rows_of(text: str, separator: str) -> Iterator[list[Row]]:
     while place < len(text) or row:
         field = quoted.match(text, place)
         if field is None and text.startswith('"', place):
-            raise DataError(f"line {text.count(chr(10), 0, place) + 1:,} has a quotation mark that is not closed.")
+            raise DataError(
+                f"line {text.count(chr(10), 0, place) + 1:,} has a quotation mark that is not closed."
+            )
         found = field or plain.match(text, place)
         if found is None:
             break
@@ -115,7 +123,9 @@ def rows_of(text: str, separator: str) -> Iterator[list[Row]]:
         line_break = LINE_BREAK.match(text, end)
         if line_break is None and end < len(text):
             line = text.count("\n", 0, end) + 1
-            raise DataError(f"line {line:,} has text behind a closing quotation mark: double the marks inside a field.")
+            raise DataError(
+                f"line {line:,} has text behind a closing quotation mark: double the marks inside a field."
+            )
         if len(row) > 1 or row[0][0] or field:
             yield row
         place, row = (line_break.end() if line_break else len(text)), []
@@ -168,10 +178,14 @@ def fields_of(line: re.Match[str], number: int, reading: Reading) -> tuple[str, 
     if own is not None:
         return text.text, own.text, line.start() + own.start, line.start() + own.end, ""
     if reading.output_column in json.loads(line[0]):
-        raise DataError(f"line {number:,} has '{reading.output_column}', but not as a string: choose another output column.")
+        raise DataError(
+            f"line {number:,} has '{reading.output_column}', but not as a string: choose another output column."
+        )
     end = line.start() + len(line[0][: line[0].rstrip().rindex("}")].rstrip())
     return text.text, "", end, end, f", {json.dumps(reading.output_column, ensure_ascii=False)}: "
 
 
 def encode_json(decoded: Decoded, before: str, text: str) -> bytes:
-    return decoded.encode(before + json.dumps(text, ensure_ascii=decoded.text.isascii() and "\\u" in decoded.text))
+    return decoded.encode(
+        before + json.dumps(text, ensure_ascii=decoded.text.isascii() and "\\u" in decoded.text)
+    )
