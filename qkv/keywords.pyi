@@ -150,6 +150,8 @@ class TranslateFileKeywords(TypedDict, total=False):
     )
     all: bool
     also_fuzzy: bool
+    accelerator: Literal["&", "_", "~"] | None
+    max_length_ratio: float | None
     memory: str | None
     beam: int | None
 
@@ -492,7 +494,6 @@ class DistillKeywords(TypedDict, total=False):
     label_smoothing: float
     beam_size: int
     length_penalty: float
-    teacher_models: Iterable[str]
     distillation_weight: float
     distillation_temperature: float
     out: str | Path

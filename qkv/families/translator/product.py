@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_dict, to_saved
 from qkv.core.translation import TranslationConfig, TranslationRunner
 from qkv.engine import Engine
 from qkv.errors import ModelError, check_rules
@@ -132,8 +132,8 @@ class Translator(Translating):
     def to_bundle(self, folder: Path) -> None:
         config = {
             "architecture": self._network.config.architecture,
-            "model": to_dict(self._network.config),
-            **to_dict(self._defaults),
+            "model": to_saved(self._network.config),
+            **to_saved(self._defaults),
         }
         files: dict[str, str | bytes] = {TOKENIZER_FILE: self.tokenizer.text()}
         if self._shortlist is not None:
@@ -214,7 +214,7 @@ class Translator(Translating):
         format = catalog_format(source, files)
         if format is not None:
             check_catalog_options(lines)
-            job = CatalogJob(source, output, format, overwrite=overwrite)
+            job = CatalogJob(source, output, format, model._identity(lines), overwrite=overwrite)
             with model._open_recall(lines) as recall:
                 job.run(pipeline, lines, files, recall=recall, progress=progress)
             return
