@@ -145,6 +145,9 @@ class TranslateFileKeywords(TypedDict, total=False):
             "yml",
             "docx",
             "pptx",
+            "xlsx",
+            "odt",
+            "epub",
         ]
         | None
     )
