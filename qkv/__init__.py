@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from qkv.api.information import ModelInfo, info
     from qkv.api.learning import Learned, learn
     from qkv.api.loading import load
+    from qkv.api.published import PublishedModel, PublishedModels, get, models
     from qkv.api.serving import Service, serve, serve_app
     from qkv.api.training import (
         fine_tune,
@@ -116,6 +117,8 @@ __all__ = [
     "OptionError",
     "Prediction",
     "PredictionOptions",
+    "PublishedModel",
+    "PublishedModels",
     "QkvError",
     "Report",
     "Running",
@@ -143,10 +146,12 @@ __all__ = [
     "explore",
     "export",
     "fine_tune",
+    "get",
     "import_model",
     "info",
     "learn",
     "load",
+    "models",
     "resume",
     "serve",
     "serve_app",
@@ -202,6 +207,8 @@ WHERE = {
     "OptionError": "qkv.errors",
     "Prediction": "qkv.runtime.predictions",
     "PredictionOptions": "qkv.runtime.prediction_options",
+    "PublishedModel": "qkv.api.published",
+    "PublishedModels": "qkv.api.published",
     "QkvError": "qkv.errors",
     "Report": "qkv.evaluation.report",
     "Running": "qkv.runtime.running",
@@ -228,10 +235,12 @@ WHERE = {
     "explore": "qkv.api.exploring",
     "export": "qkv.api.conversion",
     "fine_tune": "qkv.api.training",
+    "get": "qkv.api.published",
     "import_model": "qkv.api.conversion",
     "info": "qkv.api.information",
     "learn": "qkv.api.learning",
     "load": "qkv.api.loading",
+    "models": "qkv.api.published",
     "resume": "qkv.api.training",
     "serve": "qkv.api.serving",
     "serve_app": "qkv.api.serving",

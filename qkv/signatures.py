@@ -128,6 +128,9 @@ def with_options(
             return function(*arguments, **keywords)
 
         parameters = [*named, *(each.parameter for each in ordered)]
+        by_name = {each.name: each for each in ordered}
+        other_names = {alias: by_name[name] for alias, name in renamed.items() if name in by_name}
+        call.keyword_options = by_name | other_names  # type: ignore[attr-defined]
         call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
         call.__doc__ = documented(function.__doc__, ordered, aliases or {})
         return typing.cast(Function, call)

@@ -42,7 +42,12 @@ def named_in_prose() -> list[str]:
 
 
 def exists(name: str) -> bool:
-    places = [*PLACES, *(f"qkv/families/{family}" for family in FAMILIES), "qkv/engine"]
+    places = [
+        *PLACES,
+        *(f"qkv/families/{family}" for family in FAMILIES),
+        "qkv/engine",
+        "qkv/families/translator/files",
+    ]
     return any((ROOT / place / name).exists() for place in places)
 
 

@@ -12,7 +12,11 @@ from commands import code_of
 from qkv.cli import all_commands, trainings
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/course/en").glob("*.md")),
+]
 OLD = {"log.md"}  # keeps the flags of its time
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 COMMAND = re.compile(r"(?:^|[\s`(])(?:\.venv/bin/)?qkv ((?:train )?[a-z0-9]+)([^`\n|]*)", flags=re.MULTILINE)

@@ -7,6 +7,7 @@ from pathlib import Path
 import babel
 from babel import Locale, localedata
 from babel.messages.plurals import PLURALS
+from babel.plural import PluralRule
 
 OUTPUT = Path(__file__).parent.parent / "qkv" / "documents" / "plural_table.py"
 INTEGERS = [*map(Decimal, range(200)), Decimal(1_000_000), Decimal(2_000_000)]
@@ -19,20 +20,18 @@ NO_PLURALS = {
 }
 
 
-def has_rule(name: str) -> bool:
+def has_rule(name: str, kind: str = "plural_form") -> bool:
     """Whether CLDR has a rule for the language. Others inherit that of languages without plurals."""
-    return "plural_form" in localedata.load(name, merge_inherited=False)
+    return kind in localedata.load(name, merge_inherited=False)
 
 
-def samples(locale: Locale) -> dict[str, list[str]]:
+def samples(rule: PluralRule) -> dict[str, list[str]]:
     """Numbers of each category: the smallest ones, then larger ones. Fractions only if there is no integer."""
     found = {}
     for category in ORDER:
-        whole = [str(each) for each in INTEGERS if locale.plural_form(each) == category]
+        whole = [str(each) for each in INTEGERS if rule(each) == category]
         large = [each for each in whole[3:] if int(each) >= 20][:3]
-        chosen = [*whole[:3], *large] or [
-            str(each) for each in FRACTIONS if locale.plural_form(each) == category
-        ]
+        chosen = [*whole[:3], *large] or [str(each) for each in FRACTIONS if rule(each) == category]
         if chosen:
             found[category] = chosen
     return found
@@ -54,6 +53,13 @@ def gettext_forms(languages: dict[str, dict[str, list[str]]]) -> dict[str, str]:
     return found
 
 
+def written(languages: dict[str, dict[str, list[str]]]) -> dict[str, str]:
+    return {
+        name: " ".join(f"{category}={','.join(numbers)}" for category, numbers in each.items())
+        for name, each in languages.items()
+    }
+
+
 def grouped(table: dict[str, str]) -> list[tuple[str, str]]:
     languages = defaultdict(list)
     for language, value in sorted(table.items()):
@@ -65,18 +71,21 @@ def main() -> None:
     names = [name for name in localedata.locale_identifiers() if "_" not in name and has_rule(name)] + [
         "pt_PT"
     ]
-    languages = {name: samples(Locale.parse(name)) for name in names}
-    written = {
-        name: " ".join(f"{category}={','.join(numbers)}" for category, numbers in each.items())
-        for name, each in languages.items()
+    languages = {name: samples(Locale.parse(name).plural_form) for name in names}
+    ordinals = {
+        name: samples(Locale.parse(name).ordinal_form) for name in names if has_rule(name, "ordinal_form")
     }
     lines = [
         f'"""Plural forms of languages. Written by tools/plural_table.py from Babel {babel.__version__}."""',
         "",
         "CLDR: tuple[tuple[str, str], ...] = (",
-        *(f"    ({key!r}, {value!r})," for key, value in grouped(written)),
+        *(f"    ({key!r}, {value!r})," for key, value in grouped(written(languages))),
         ")",
         '"""Languages, and their categories with numbers that belong to them."""',
+        "ORDINALS: tuple[tuple[str, str], ...] = (",
+        *(f"    ({key!r}, {value!r})," for key, value in grouped(written(ordinals))),
+        ")",
+        '"""The same for ordinal numbers."""',
         "GETTEXT: tuple[tuple[str, str], ...] = (",
         *(f"    ({key!r}, {value!r})," for key, value in grouped(gettext_forms(languages))),
         ")",

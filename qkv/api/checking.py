@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from qkv.checkpoint.outputs import check_new_file
 from qkv.errors import InputError, OptionError, check_rules
@@ -16,6 +16,7 @@ from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
     from qkv.evaluation.display import Display
+    from qkv.keywords import CheckKeywords
     from qkv.localization.checks.running import AnyCheck
     from qkv.localization.checks.unit import Finding, Severity
 
@@ -127,7 +128,7 @@ def counted(number: int, name: str) -> str:
 
 
 @with_options(CheckOptions)
-def check(files: Any, *, progress: bool = True, **options: Any) -> CheckReport:
+def check(files: Any, *, progress: bool = True, **options: Unpack[CheckKeywords]) -> CheckReport:
     """Find mistakes in files with translations: placeholders, tags, numbers, punctuation and more, as `qkv check` does.
 
     Args:

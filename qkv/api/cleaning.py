@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from qkv import html
 from qkv.checkpoint.outputs import check_new_file
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from qkv.corpus.records import Corpus, Record
     from qkv.corpus.report import CleanReport
     from qkv.evaluation.display import Display
+    from qkv.keywords import CleanKeywords
 
 
 FEW_PAIRS = 20_000  # of these and fewer, the alignment check drops good pairs too
@@ -135,7 +136,7 @@ def shorten(text: str, most: int = 100) -> str:
 
 
 @with_options(CleanOptions)
-def clean(pairs: Any = (), *, progress: bool = True, **options: Any) -> Cleaned:
+def clean(pairs: Any = (), *, progress: bool = True, **options: Unpack[CleanKeywords]) -> Cleaned:
     """Drop pairs that are duplicates, in another language, misaligned, damaged or in a test set, as `qkv clean` does.
 
     A corpus is read several times. An iterator is copied to a temporary file first, so it may be larger than memory; then
@@ -159,9 +160,11 @@ def clean(pairs: Any = (), *, progress: bool = True, **options: Any) -> Cleaned:
     """
     from qkv.progress.display import python_display
 
-    if not (isinstance(pairs, tuple) and not pairs) and pairs is not None:
-        options["pairs"] = pairs
-    return run_clean(replace_options(CleanOptions(), options), python_display(progress), keep=True)
+    nothing = pairs is None or (isinstance(pairs, tuple) and not pairs)  # a table compares itself by element
+    given = {} if nothing else {"pairs": pairs}
+    return run_clean(
+        replace_options(CleanOptions(), {**options, **given}), python_display(progress), keep=True
+    )
 
 
 def run_clean(options: CleanOptions, display: Display, *, keep: bool) -> Cleaned:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from qkv import html
 from qkv.checkpoint.outputs import check_new_folder
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from qkv.hub.exporting import Exported
     from qkv.hub.exporting_ctranslate2 import ExportedToCTranslate2
     from qkv.hub.importing import Imported
+    from qkv.keywords import ExportKeywords, ImportKeywords
 
 Library = Literal["huggingface", "ctranslate2"]
 LIBRARIES = ("huggingface", "ctranslate2")
@@ -46,7 +47,7 @@ class ImportOptions:
 
 
 @with_options(ImportOptions, aliases={"out": "output"})
-def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
+def import_model(model: str | Path, output: str | Path, **options: Unpack[ImportKeywords]) -> Any:
     """Convert a published model (Marian, GPT, GPT-2, BERT, ViT, CTranslate2, Argos) to a bundle, and check that it computes the same.
 
     Nothing is written if its outputs differ from those of the original by more than 1e-4. `qkv.info(model)["compared"]` says
@@ -83,7 +84,8 @@ def import_model(model: str | Path, output: str | Path, **options: Any) -> Any:
     return load(as_path(output))
 
 
-def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
+def run_import(model: str, output: Path, options: ImportOptions, *, origin: str | None = None) -> Imported:
+    """`origin` is the name of the model in its report, if it is not `model`."""
     require_torch("an import")
     from qkv.hub.ctranslate2_folder import is_ctranslate2
     from qkv.hub.download import folder_of
@@ -94,12 +96,14 @@ def run_import(model: str, output: Path, options: ImportOptions) -> Imported:
     if is_ctranslate2(Path(model)):
         if options.pairs:
             raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
-        return import_from_ctranslate2(Path(model), output, origin=model, language=options.target_language)
+        return import_from_ctranslate2(
+            Path(model), output, origin=origin or model, language=options.target_language
+        )
     folder = folder_of(model, revision=options.revision, allow_pickle=options.allow_pickle)
     return import_folder(
         folder,
         output,
-        origin=model,
+        origin=origin or model,
         language=options.target_language,
         pairs=options.pairs,
         allow_pickle=options.allow_pickle,
@@ -174,7 +178,7 @@ class ExportReport:
 
 
 @with_options(ExportOptions, aliases={"out": "output"})
-def export(model: Any, to: Library, output: str | Path, **options: Any) -> ExportReport:
+def export(model: Any, to: Library, output: str | Path, **options: Unpack[ExportKeywords]) -> ExportReport:
     """Convert a model for transformers or CTranslate2, open it there, and compare the outputs.
 
     Nothing is written if the other library computes something else.

@@ -9,7 +9,7 @@ from dataclasses import MISSING, asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from signal import SIGTERM
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from qkv.api.jobs import Job, Show, execute, value_at
 from qkv.api.resuming import resumed_command, run_file, stored_command
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from qkv.evaluation.display import Display
     from qkv.families.translator.distillation.data import Distillation
     from qkv.families.translator.product import Translator
+    from qkv.keywords import DistillKeywords
     from qkv.training.callbacks import Callback
 
 PLAN = "distillation.json"  # in OUTPUT/training: what the student is made from
@@ -71,7 +72,7 @@ def distill(
     target_column: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[DistillKeywords],
 ) -> Translator:
     """Distill teachers into a student: translate text, filter the translations, train on them, and compare.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from qkv.errors import ModelError
 from qkv.evaluation.report import Report
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.translation_report import TranslationReport
     from qkv.families.vit.evaluation import ImageClassificationReport
     from qkv.families.vit.product import ImageClassifier
+    from qkv.keywords import EvaluateKeywords
 
 Texts = str | Path | Iterable[str]
 """A file, or texts: a list, an iterator, or a column of pandas, polars or datasets."""
@@ -50,13 +51,22 @@ def option_classes() -> list[type]:
 
 @overload
 def evaluate(
-    model: LanguageModel, source: Texts | Iterable[Path], *, progress: bool = ..., **options: Any
+    model: LanguageModel,
+    source: Texts | Iterable[Path],
+    *,
+    progress: bool = ...,
+    **options: Unpack[EvaluateKeywords],
 ) -> LanguageModelReport: ...
 
 
 @overload
 def evaluate(
-    model: ImageClassifier, source: Any, reference: Any = ..., *, progress: bool = ..., **options: Any
+    model: ImageClassifier,
+    source: Any,
+    reference: Any = ...,
+    *,
+    progress: bool = ...,
+    **options: Unpack[EvaluateKeywords],
 ) -> ImageClassificationReport: ...
 
 
@@ -67,44 +77,60 @@ def evaluate(
     reference: Any = ...,
     *,
     progress: bool = ...,
-    **options: Any,
+    **options: Unpack[EvaluateKeywords],
 ) -> ClassificationReport: ...
 
 
 @overload
 def evaluate(
-    model: Any, source: Texts | None, reference: References, *, progress: bool = ..., **options: Any
+    model: Any,
+    source: Texts | None,
+    reference: References,
+    *,
+    progress: bool = ...,
+    **options: Unpack[EvaluateKeywords],
 ) -> TranslationReport: ...
 
 
 @overload
 def evaluate(
-    model: Any, *, reference: References, source: Texts | None = ..., progress: bool = ..., **options: Any
+    model: Any,
+    *,
+    reference: References,
+    source: Texts | None = ...,
+    progress: bool = ...,
+    **options: Unpack[EvaluateKeywords],
 ) -> TranslationReport: ...
 
 
 @overload
-def evaluate(model: Any, *, pairs: Any, progress: bool = ..., **options: Any) -> TranslationReport: ...
+def evaluate(
+    model: Any, *, pairs: Any, progress: bool = ..., **options: Unpack[EvaluateKeywords]
+) -> TranslationReport: ...
 
 
 @overload
 def evaluate(
-    model: Any, *, text: Texts | Iterable[Path], progress: bool = ..., **options: Any
+    model: Any, *, text: Texts | Iterable[Path], progress: bool = ..., **options: Unpack[EvaluateKeywords]
 ) -> LanguageModelReport: ...
 
 
 @overload
-def evaluate(model: Any, *, music: Any, progress: bool = ..., **options: Any) -> MusicReport: ...
+def evaluate(
+    model: Any, *, music: Any, progress: bool = ..., **options: Unpack[EvaluateKeywords]
+) -> MusicReport: ...
 
 
 @overload
 def evaluate(
-    model: Any, source: Any = ..., *, labels: Any, progress: bool = ..., **options: Any
+    model: Any, source: Any = ..., *, labels: Any, progress: bool = ..., **options: Unpack[EvaluateKeywords]
 ) -> ClassificationReport: ...
 
 
 @overload
-def evaluate(model: Any, source: Any = ..., *, progress: bool = ..., **options: Any) -> Report: ...
+def evaluate(
+    model: Any, source: Any = ..., *, progress: bool = ..., **options: Unpack[EvaluateKeywords]
+) -> Report: ...
 
 
 @with_options(*option_classes(), EXACT)

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Unpack, overload
 from urllib.parse import quote
 
 from qkv.checkpoint.outputs import check_new_file
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from qkv.explorer.places import Place
     from qkv.explorer.session import Explorer, TraceQuery
+    from qkv.keywords import ExploreKeywords
 
 HEIGHT = 720  # pixels of the page in a notebook
 
@@ -154,19 +155,33 @@ class Exploration:
 
 
 @overload
-def explore(model: Any, text: str | None = ..., *, html: str | Path, **options: Any) -> None: ...
+def explore(
+    model: Any, text: str | None = ..., *, html: str | Path, **options: Unpack[ExploreKeywords]
+) -> None: ...
 
 
 @overload
-def explore(model: Any, text: str | None = ..., *, png: str | Path, **options: Any) -> None: ...
+def explore(
+    model: Any, text: str | None = ..., *, png: str | Path, **options: Unpack[ExploreKeywords]
+) -> None: ...
 
 
 @overload
-def explore(model: Any, text: str | None = ..., *, terminal: Literal[True], **options: Any) -> None: ...
+def explore(
+    model: Any, text: str | None = ..., *, terminal: Literal[True], **options: Unpack[ExploreKeywords]
+) -> None: ...
 
 
 @overload
-def explore(model: Any, text: str | None = ..., **options: Any) -> Exploration: ...
+def explore(
+    model: Any,
+    text: str | None = ...,
+    *,
+    html: None = ...,
+    png: None = ...,
+    terminal: Literal[False] = ...,
+    **options: Unpack[ExploreKeywords],
+) -> Exploration: ...
 
 
 @with_options(ExploreOptions)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from qkv.checkpoint.outputs import check_new_file
 from qkv.errors import DataError, check_rules
@@ -16,6 +16,7 @@ from qkv.signatures import replace_options, with_options
 if TYPE_CHECKING:
     from qkv.evaluation.display import Display
     from qkv.evaluation.scores import Score
+    from qkv.keywords import LearnKeywords
     from qkv.localization.learning import Review
     from qkv.localization.proposals import Proposal
 
@@ -104,7 +105,7 @@ class Learned:
 
 
 @with_options(LearnOptions)
-def learn(reviewed: str | Path, *, progress: bool = True, **options: Any) -> Learned:
+def learn(reviewed: str | Path, *, progress: bool = True, **options: Unpack[LearnKeywords]) -> Learned:
     """Learn from a reviewed file: what people accepted or changed enters a memory, as `qkv learn` does.
 
     Args:

@@ -4,8 +4,9 @@ import re
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
+from qkv.api.published import is_pair, located
 from qkv.checkpoint.files import read_json
 from qkv.engine.library import cache_folder
 from qkv.environment import has_torch
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from qkv.families.gpt.product import LanguageModel
     from qkv.families.translator.product import Translator
     from qkv.families.vit.product import ImageClassifier
+    from qkv.keywords import LoadKeywords
 
     class AnyModel(  # type: ignore[misc]
         Translator,
@@ -51,7 +53,7 @@ def load(
     *,
     kind: None = None,
     revision: str | None = ...,
-    **keywords: Any,
+    **keywords: "Unpack[LoadKeywords]",
 ) -> "AnyModel": ...
 
 
@@ -62,7 +64,7 @@ def load(
     *,
     kind: type[Wanted],
     revision: str | None = ...,
-    **keywords: Any,
+    **keywords: "Unpack[LoadKeywords]",
 ) -> Wanted: ...
 
 
@@ -79,9 +81,9 @@ def load(
     """Open a model.
 
     Args:
-        model: The folder of a model, or the name of a model on the hub, such as "Helsinki-NLP/opus-mt-en-de". A folder in
-            Hugging Face format and a model of the hub are converted once, and kept in qkv's cache folder. This needs qkv's
-            extras `hub` and `train`.
+        model: The folder of a model, a language pair such as "en-de" (see `qkv.get`), or the name of a model on the hub, such as
+            "Helsinki-NLP/opus-mt-en-de". A folder in Hugging Face format and a model of the hub are converted once, and kept in
+            qkv's cache folder. This needs qkv's extras `hub` and `train`.
         options: How to run it, as an object. Keywords replace its fields.
         kind: The class that is expected, such as `qkv.Translator`. A model of another class is an error, and type checkers
             know what is returned.
@@ -116,6 +118,8 @@ def folder_of(model: str | Path, revision: str | None) -> Path:
         return imported_folder(folder)
     if folder.exists() or not isinstance(model, str) or not HUB_NAME.fullmatch(name):
         return folder
+    if revision is None and is_pair(name):
+        return located(name)
     if "/" in name and folder.parent.is_dir():
         return folder  # a folder whose parent exists is meant as a folder
     cached = models_cache() / cache_name(name, revision)

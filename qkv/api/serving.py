@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qkv.errors import MissingExtraError
 from qkv.listening import listen, url_host
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from qkv.keywords import ServeKeywords
     from qkv.server.state import State
 
 
@@ -71,11 +73,11 @@ class Service:
 
 
 @with_options(ServeOptions, Running)
-def serve(*models: Any, **options: Any) -> Service:
+def serve(*models: Any, **options: Unpack[ServeKeywords]) -> Service:
     """Serve models over HTTP, as `qkv serve` does, in a thread. The call returns when the models are loaded.
 
     Args:
-        models: Folders of models, or models from `qkv.load`: translators, language models, BERTs.
+        models: Folders of models, language pairs such as "en-de", or models from `qkv.load`: translators, language models, BERTs.
 
     Returns:
         The running server. In a script, `qkv.serve(model).wait()` keeps it open until Ctrl-C.
@@ -92,15 +94,15 @@ def serve(*models: Any, **options: Any) -> Service:
         {'status': 'ok'}
     """
     chosen, running = split_options(options, DEFAULTS, DEFAULT_RUNNING)
-    return Service(web_module("state").State(chosen, models, running), chosen)
+    return Service(web_module("state").State(chosen, found(models), running), chosen)
 
 
 @with_options(ServeOptions, Running)
-def serve_app(*models: Any, **options: Any) -> ASGIApp:
+def serve_app(*models: Any, **options: Unpack[ServeKeywords]) -> ASGIApp:
     """The same as an ASGI application, for other servers and for mounting. Models are loaded at its startup.
 
     Args:
-        models: Folders of models, or models from `qkv.load`.
+        models: Folders of models, language pairs, or models from `qkv.load`.
 
     Returns:
         An ASGI application.
@@ -110,8 +112,15 @@ def serve_app(*models: Any, **options: Any) -> ASGIApp:
         True
     """
     chosen, running = split_options(options, DEFAULTS, DEFAULT_RUNNING)
-    app: ASGIApp = web_module("app").application(web_module("state").State(chosen, models, running))
+    app: ASGIApp = web_module("app").application(web_module("state").State(chosen, found(models), running))
     return app
+
+
+def found(models: Iterable[Any]) -> list[Any]:
+    """The same with folders for language pairs."""
+    from qkv.api.published import located
+
+    return [str(located(each)) if isinstance(each, str) else each for each in models]
 
 
 def web_module(name: str) -> ModuleType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from qkv.api.starting import (
     VALID,
@@ -35,6 +35,20 @@ if TYPE_CHECKING:
     from qkv.families.gpt.product import LanguageModel
     from qkv.families.translator.product import Translator
     from qkv.families.vit.product import ImageClassifier
+    from qkv.keywords import (
+        FineTuneBertKeywords,
+        FineTuneImageClassifierKeywords,
+        FineTuneKeywords,
+        FineTuneLanguageModelKeywords,
+        FineTuneTranslatorKeywords,
+        ResumeKeywords,
+        TrainBertKeywords,
+        TrainCodebookKeywords,
+        TrainDalleKeywords,
+        TrainGptKeywords,
+        TrainTranslatorKeywords,
+        TrainVitKeywords,
+    )
     from qkv.training.callbacks import Callback
 
 
@@ -90,7 +104,7 @@ def train_translator(
     target_column: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainTranslatorKeywords],
 ) -> Translator:
     """Train a translator on sentence pairs.
 
@@ -131,7 +145,7 @@ def train_gpt(
     text_column: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainGptKeywords],
 ) -> LanguageModel:
     """Train a language model on text, or on music with `music`.
 
@@ -167,7 +181,7 @@ def train_bert(
     text_column: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainBertKeywords],
 ) -> Bert:
     """Train a BERT on text, to guess masked words and whether one passage follows another.
 
@@ -204,7 +218,7 @@ def train_vit(
     label_column: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainVitKeywords],
 ) -> ImageClassifier:
     """Train an image classifier.
 
@@ -247,7 +261,7 @@ def train_codebook(
     image_column: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainCodebookKeywords],
 ) -> Codebook:
     """Train a codebook: the image codes that DALL-E draws with.
 
@@ -283,7 +297,7 @@ def train_dalle(
     caption_column: str | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[TrainDalleKeywords],
 ) -> ImageGenerator:
     """Train a model that draws what a caption says.
 
@@ -326,27 +340,35 @@ def train_dalle(
 
 
 @overload
-def fine_tune(model: AnyModel | str | Path, data: Any = ..., **options: Any) -> AnyModel: ...
+def fine_tune(
+    model: AnyModel | str | Path, data: Any = ..., **options: Unpack[FineTuneKeywords]
+) -> AnyModel: ...
 
 
 @overload
-def fine_tune(model: Translator, data: Any = ..., **options: Any) -> Translator: ...
+def fine_tune(
+    model: Translator, data: Any = ..., **options: Unpack[FineTuneTranslatorKeywords]
+) -> Translator: ...
 
 
 @overload
-def fine_tune(model: LanguageModel, data: Any = ..., **options: Any) -> AnyModel: ...
+def fine_tune(
+    model: LanguageModel, data: Any = ..., **options: Unpack[FineTuneLanguageModelKeywords]
+) -> AnyModel: ...
 
 
 @overload
-def fine_tune(model: Bert, data: Any = ..., **options: Any) -> TextClassifier: ...
+def fine_tune(model: Bert, data: Any = ..., **options: Unpack[FineTuneBertKeywords]) -> TextClassifier: ...
 
 
 @overload
-def fine_tune(model: ImageClassifier, data: Any = ..., **options: Any) -> ImageClassifier: ...
+def fine_tune(
+    model: ImageClassifier, data: Any = ..., **options: Unpack[FineTuneImageClassifierKeywords]
+) -> ImageClassifier: ...
 
 
 @overload
-def fine_tune(model: Any, data: Any = ..., **options: Any) -> Any: ...
+def fine_tune(model: Any, data: Any = ..., **options: Unpack[FineTuneKeywords]) -> Any: ...
 
 
 @with_options(
@@ -452,7 +474,7 @@ def resume(
     minutes: float | None = None,
     callbacks: Sequence[Callback] = (),
     progress: bool = True,
-    **options: Any,
+    **options: Unpack[ResumeKeywords],
 ) -> AnyModel:
     """Resume a training run that was interrupted, or extend one that is complete.
 

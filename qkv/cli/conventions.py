@@ -10,8 +10,9 @@ from qkv.errors import QkvError
 from qkv.flags import Flag, Repeated
 
 PREFIX = "QKV_"
-RESERVED = frozenset({"QKV_CACHE", "QKV_ENGINE_ISA", "QKV_HELPER"})
-"""Variables that name no option: the folder of the cache, the engine's instruction set, and a helper of training."""
+RESERVED = frozenset({"QKV_CACHE", "QKV_ENGINE_ISA", "QKV_HELPER", "QKV_MODELS"})
+"""Variables that name no option: the folder of the cache, the engine's instruction set, a helper of training, and where
+published models are."""
 WORDS_FOR = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}  # fmt: skip
 
 

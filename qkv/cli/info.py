@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qkv.api.information import info
+from qkv.api.published import located
 from qkv.cli.options import read_options
 from qkv.flags import Positional
 
@@ -11,7 +12,7 @@ from qkv.flags import Positional
 @dataclass(frozen=True, kw_only=True)
 class Info:
     model: Positional[Path]
-    """Folder of the model."""
+    """Folder of the model, or a language pair such as en-de."""
     json: bool = False
     """Print one JSON document: the facts, and the report of the training as in report.json."""
 
@@ -23,17 +24,18 @@ def main(arguments: list[str]) -> None:
         prog="qkv info",
         description="Show what a model is, what it was trained on, and how good it is.",
     )
-    facts = info(command.model)
+    folder = located(command.model)
+    facts = info(folder)
     if not command.json:
         print(facts)
         return
     from qkv.checkpoint.files import read_json
     from qkv.cli.reports import print_json
 
-    report = command.model / "report.json"
+    report = folder / "report.json"
     print_json(
         {
-            "model": str(command.model),
+            "model": str(folder),
             "facts": facts,
             "report": read_json(report) if report.is_file() else None,
         }

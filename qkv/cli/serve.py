@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from qkv.api.published import located
 from qkv.api.serving import address_of, web_module
 from qkv.cli.options import read_options
 from qkv.errors import QkvError
@@ -23,7 +24,7 @@ COMMON = {
 @dataclass(frozen=True, kw_only=True)
 class Serve:
     model: Positional[tuple[str, ...]]
-    """Folders of models: translators, language models, BERTs. en-de=FOLDER states the languages of a translator that has no
+    """Folders of models: translators, language models, BERTs; or language pairs such as en-de. en-de=FOLDER states the languages of a translator that has no
     names for them."""
     options: Annotated[ServeOptions, Flag(name="")] = field(default_factory=ServeOptions)
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
@@ -47,7 +48,9 @@ def main(arguments: list[str]) -> None:
     show_logs(command.options.log_format)
     listener = listen(command.options.host, command.options.port)
     tell(f"{address_of(command.options, listener)}   (Ctrl-C stops the server)")
-    state = state_module.State(command.options, command.model, command.running, warn)
+    state = state_module.State(
+        command.options, [str(located(each)) for each in command.model], command.running, warn
+    )
     running.Server(state, tell).run_until_stopped(listener)
 
 

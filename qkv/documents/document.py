@@ -75,6 +75,8 @@ class Segment:
     """Numbers for which the target language uses this plural form; see `qkv.documents.plural_forms`. Empty if it is not known."""
     is_ambiguous: bool = False
     """Whether the source text does not tell which plural form is wanted, so that a number must."""
+    is_message: bool = False
+    """Whether it is an ICU message with plural or select."""
     held: str = ""
     """Why it is not translated, if it cannot be."""
     spread: "Callable[[NewText], Iterable[Edit]] | None" = None
@@ -105,6 +107,17 @@ def no_marks(new: NewTexts) -> Iterable[Edit]:
     return ()
 
 
+def spliced(content: bytes, edits: Iterable[Edit]) -> bytes:
+    """Insertions at one place keep their order."""
+    parts, last = [], 0
+    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
+        if edit.start < last:
+            raise InputError(f"two edits overlap at byte {edit.start:,}.")
+        parts += [content[last : edit.start], edit.content]
+        last = edit.end
+    return b"".join([*parts, content[last:]])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Document:
     """A file. Segments do not overlap.
@@ -118,6 +131,7 @@ class Document:
     """
 
     content: bytes
+    """What the places of segments refer to: the file, or the members of an archive one after the other."""
     segments: tuple[Segment, ...]
     media_type: str
     encoding: str = "utf-8"
@@ -128,6 +142,8 @@ class Document:
     """Characters that the format cannot hold."""
     marks: Callable[[NewTexts], Iterable[Edit]] = no_marks
     """Edits outside the texts that follow from them, such as flags of doubt and the language in a header."""
+    splice: Callable[[bytes, Iterable[Edit]], bytes] = spliced
+    """How a file is made of the content and edits of it."""
     reads_back: Callable[[bytes, NewTexts], bool] | None = None
     """Whether a written file has these texts, where its segments do not show it: sentences of subtitles may join anew."""
 
@@ -142,21 +158,10 @@ class Document:
             if each is not None and each.text != segment.current
             for edit in segment.edits(each)
         ]
-        return spliced(self.content, [*edits, *self.marks(new)])
+        return self.splice(self.content, [*edits, *self.marks(new)])
 
     def storable(self, text: str) -> str:
         """The text with a question mark for each character that the encoding or the format of the file lacks."""
         if self.forbidden is not None:
             return self.forbidden.sub("?", text)
         return text.encode(self.encoding, errors="replace").decode(self.encoding)
-
-
-def spliced(content: bytes, edits: Iterable[Edit]) -> bytes:
-    """Insertions at one place keep their order."""
-    parts, last = [], 0
-    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
-        if edit.start < last:
-            raise InputError(f"two edits overlap at byte {edit.start:,}.")
-        parts += [content[last : edit.start], edit.content]
-        last = edit.end
-    return b"".join([*parts, content[last:]])

@@ -7,13 +7,17 @@ from qkv.documents.android import read_android
 from qkv.documents.document import Document
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
+from qkv.documents.office import read_docx, read_pptx
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
+from qkv.documents.properties import read_properties
 from qkv.documents.qt import read_qt
 from qkv.documents.reading import DEFAULT_READING, Reading, ReadingOptions
 from qkv.documents.resx import read_resx
+from qkv.documents.strings import read_strings
 from qkv.documents.subtitles import read_srt, read_vtt
 from qkv.documents.xliff import read_xliff
+from qkv.documents.yaml import read_yaml
 from qkv.errors import DataError
 
 Reader = Callable[[bytes, Reading], Document]
@@ -33,6 +37,8 @@ FORMATS: dict[str, Reader] = {
     "htm": without_options(read_html),
     "srt": read_srt,
     "vtt": read_vtt,
+    "docx": with_target(read_docx),
+    "pptx": with_target(read_pptx),
 }
 """Running text. Servers accept these."""
 CATALOGS: dict[str, Reader] = {
@@ -40,6 +46,10 @@ CATALOGS: dict[str, Reader] = {
     "pot": with_target(read_po),
     "json": with_target(read_json),
     "arb": with_target(read_arb),
+    "properties": with_target(read_properties),
+    "strings": with_target(read_strings),
+    "yaml": with_target(read_yaml),
+    "yml": with_target(read_yaml),
     "xliff": with_target(read_xliff),
     "xlf": with_target(read_xliff),
     "xml": with_target(read_android),

@@ -2,26 +2,31 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from qkv.documents.document import Document, Edit, NewTexts, Segment
 from qkv.documents.encodings import Decoded, decode
+from qkv.documents.icu import can_be_read, is_message
 from qkv.documents.json_scanner import JsonString, strings_of
+from qkv.documents.plural_keys import category_of, inserted, missing_keys
+from qkv.documents.unicode_escapes import SURROGATE, UnicodeEscapes
 from qkv.text.protect import Kind
 
-PLURAL_KEY = re.compile(r".*_(zero|one|two|few|many|other)", re.DOTALL)
-ICU = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
-ICU_REASON = "it is an ICU message with plural or select"
-SURROGATE = re.compile("[\ud800-\udfff]")
+UNREADABLE = "message"
 UNICODE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u([0-9a-fA-F]{4})")
 SHORT = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", '"': '"', "\\": "\\"}
 LOCALE = "@@locale"
 
 
 def read_json(content: bytes, target: str | None = None) -> Document:
-    """Nested strings, as i18next and Vue have them. The file holds one language."""
+    """Nested strings, as i18next and Vue have them. The file holds one language.
+
+    Keys for plural forms that only the target language has are inserted.
+    """
     decoded = decode(content)
-    return document_of(content, decoded, list(strings_of(decoded.text)), "i18next-format")
+    strings = list(strings_of(decoded.text))
+    document = document_of(content, decoded, strings, "i18next-format")
+    return replace(document, segments=with_missing_keys(document, decoded, strings, target or ""))
 
 
 def read_arb(content: bytes, target: str | None = None) -> Document:
@@ -37,21 +42,13 @@ def read_arb(content: bytes, target: str | None = None) -> Document:
 class Style:
     """Which characters a file writes as \\u escapes, and how."""
 
-    escaped: frozenset[str]
-    only_ascii: bool
-    upper: bool
+    escapes: UnicodeEscapes
     slashes: bool
 
     @classmethod
     def of(cls, text: str) -> "Style":
-        codes = UNICODE_ESCAPE.findall(text)
-        found = frozenset(chr(int(code, 16)) for code in codes)
-        return cls(
-            escaped=found,
-            only_ascii=text.isascii() and any(each > "\x7f" for each in found),
-            upper=any(code != code.lower() for code in codes),
-            slashes="\\/" in text,
-        )
+        escapes = UnicodeEscapes.of(UNICODE_ESCAPE.findall(text), is_ascii=text.isascii())
+        return cls(escapes=escapes, slashes="\\/" in text)
 
     def quoted(self, text: str) -> str:
         return '"' + "".join(map(self.character, text)) + '"'
@@ -61,10 +58,8 @@ class Style:
             return f"\\{SHORT[character]}"
         if character == "/" and self.slashes:
             return "\\/"
-        if character in self.escaped or character < " " or (self.only_ascii and character > "\x7f"):
-            units = character.encode("utf-16-be", errors="surrogatepass").hex()
-            units = units.upper() if self.upper else units
-            return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+        if character < " " or self.escapes.are_needed_for(character):
+            return self.escapes.escape(character)
         return character
 
 
@@ -94,9 +89,10 @@ def document_of(
             end=offsets[each.end],
             encode=encode,
             key=".".join(map(str, each.path)),
-            dialect=dialect,
-            plural=plural_of(each),
-            held=ICU_REASON if ICU.search(each.text) else "",
+            dialect="icu-format" if is_message(each.text) else dialect,
+            plural=category_of(each),
+            is_message=is_message(each.text),
+            held=UNREADABLE if is_message(each.text) and not can_be_read(each.text) else "",
         )
         for each in strings
         if each.text.strip() and not SURROGATE.search(each.text)
@@ -111,6 +107,27 @@ def document_of(
     )
 
 
-def plural_of(string: JsonString) -> str:
-    found = PLURAL_KEY.fullmatch(str(string.path[-1])) if string.path else None
-    return found[1] if found else ""
+def with_missing_keys(
+    document: Document, decoded: Decoded, strings: Sequence[JsonString], target: str
+) -> tuple[Segment, ...]:
+    """The segments and those of keys that only the target language has, in the order of their places."""
+    missing = [each for each in missing_keys(strings, target) if each.text.strip()]
+    style, offsets = Style.of(decoded.text), decoded.offsets(each.behind.end for each in missing)
+    added = [
+        Segment(
+            text=each.text,
+            start=offsets[each.behind.end],
+            end=offsets[each.behind.end],
+            encode=lambda text, each=each: decoded.encode(  # type: ignore[misc]
+                inserted(decoded.text, each, style.quoted(str(each.path[-1])), style.quoted(text))
+            ),
+            key=".".join(map(str, each.path)),
+            target="",
+            dialect="i18next-format",
+            plural=each.category,
+            numbers=each.numbers,
+            is_ambiguous=True,
+        )
+        for each in missing
+    ]
+    return tuple(sorted((*document.segments, *added), key=lambda segment: (segment.start, segment.end)))

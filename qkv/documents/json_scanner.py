@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from qkv.documents.unicode_escapes import joined_surrogates
 from qkv.errors import DataError
 
 TOKEN = re.compile(
@@ -17,12 +18,13 @@ LETTERS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\"
 
 @dataclass(frozen=True)
 class JsonString:
-    """A string value with the keys that lead to it. The range includes its quotes."""
+    """A string value with the keys that lead to it. The range includes its quotes, `key` is where its own key begins."""
 
     path: tuple[str | int, ...]
     text: str
     start: int
     end: int
+    key: int = -1
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Level:
 
     is_object: bool
     key: str | int = -1  # of the value that is read or was read last
+    key_start: int = -1
 
 
 def strings_of(text: str) -> Iterator[JsonString]:
@@ -48,7 +51,8 @@ def strings_of(text: str) -> Iterator[JsonString]:
                 levels[-1].key = int(levels[-1].key) + 1
             if kind == "string":
                 path = tuple(level.key for level in levels)
-                yield JsonString(path, unescape(text, start, raw), start, place)
+                key = levels[-1].key_start if levels else -1
+                yield JsonString(path, unescape(text, start, raw), start, place, key)
             wants = "comma" if levels else "end"
         elif wants in ("value", "first") and raw in ("{", "["):
             if levels and not levels[-1].is_object:
@@ -59,6 +63,7 @@ def strings_of(text: str) -> Iterator[JsonString]:
             wants = "first key" if raw == "{" else "first"
         elif wants in ("key", "first key") and kind == "string":
             levels[-1].key, wants = unescape(text, start, raw), "colon"
+            levels[-1].key_start = start
         elif wants == "colon" and raw == ":":
             wants = "value"
         elif wants == "comma" and raw == ",":
@@ -77,14 +82,14 @@ CLOSES = {"}": ("comma", "first key"), "]": ("comma", "first")}
 
 
 def unescape(text: str, start: int, quoted: str) -> str:
-    """The text of a string. Two escapes may form one character beyond U+FFFF."""
+    """The text of a string."""
     raw = quoted[1:-1]
     if "\\" not in raw:
         return raw
     if "\\" in STRING_ESCAPE.sub("", raw):
         raise invalid(text, start, "an unknown escape after \\")
     made = STRING_ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else LETTERS[match[2]], raw)
-    return made.encode("utf-16", errors="surrogatepass").decode("utf-16", errors="surrogatepass")
+    return joined_surrogates(made)
 
 
 def invalid(text: str, place: int, reason: str) -> DataError:

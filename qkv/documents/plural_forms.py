@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from qkv.documents.plural_expression import parse_expression
-from qkv.documents.plural_table import CLDR, GETTEXT
+from qkv.documents.plural_table import CLDR, GETTEXT, ORDINALS
 
 MOST_FORMS = 10
 STATED = re.compile(r"nplurals\s*=\s*(\d{1,9})\s*;\s*plural\s*=\s*([^;]{1,1000})")
@@ -39,17 +39,17 @@ def plural_forms(language: str) -> str | None:
     return found_for(language, GETTEXT)
 
 
-def categories(language: str) -> dict[str, Numbers]:
+def categories(language: str, *, ordinal: bool = False) -> dict[str, Numbers]:
     """The CLDR categories of a language in their order, and numbers that belong to them. Empty if it is not known.
 
     A category has fractions only if no whole number belongs to it.
     """
-    stated = found_for(language, CLDR)
+    stated = found_for(language, ORDINALS if ordinal else CLDR)
     pairs = (each.partition("=") for each in (stated or "").split())
     return {name: tuple(numbers.split(",")) for name, _, numbers in pairs}
 
 
-def usual_categories(language: str) -> dict[str, Numbers]:
+def usual_categories(language: str, *, ordinal: bool = False) -> dict[str, Numbers]:
     """The same without categories for whole millions alone. Formats that fall back to "other" do not need them."""
     return {name: numbers for name, numbers in categories(language).items() if float(numbers[0]) < 1_000_000}
 

@@ -51,6 +51,37 @@ CLDR: tuple[tuple[str, str], ...] = (
     ("tzm", "one=0,1,11,20,21,22 other=2,3,4,100,101,102"),
 )
 """Languages, and their categories with numbers that belong to them."""
+ORDINALS: tuple[tuple[str, str], ...] = (
+    (
+        "af am an ar ast bg bs ce cs da de dsb el es et eu fa fi fy gl gsw he hr hsb ia id is ja km kn ko ky lt lv ml mn my nb nl no pa pl prg ps pt pt_PT ru sd si sk sl sr sw ta te th tpi tr ur uz yue zh zu",
+        "other=0,1,2,20,21,22",
+    ),
+    ("as bn", "one=1,5,7 two=2,3 few=4 many=6 other=0,11,12,20,21,22"),
+    ("az", "one=1,2,5,20,21,22 few=3,4,13,23,24,33 many=0,6,16,26,36,40 other=9,10,19,29,30,39"),
+    ("bal fil fr ga hy lo ms ro vi", "one=1 other=0,2,3,20,21,22"),
+    ("be", "few=2,3,22,23,32,33 other=0,1,4,20,21,24"),
+    ("blo", "zero=0 one=1 few=2,3,4 other=7,8,9,20,21,22"),
+    ("ca", "one=1,3 two=2 few=4 other=0,5,6,20,21,22"),
+    ("cy", "zero=0,7,8 one=1 two=2 few=3,4 many=5,6 other=10,11,12,20,21,22"),
+    ("en", "one=1,21,31,41,51,61 two=2,22,32,42,52,62 few=3,23,33,43,53,63 other=0,4,5,20,24,25"),
+    ("gd", "one=1,11 two=2,12 few=3,13 other=0,4,5,20,21,22"),
+    ("gu hi", "one=1 two=2,3 few=4 many=6 other=0,5,7,20,21,22"),
+    ("hu", "one=1,5 other=0,2,3,20,21,22"),
+    ("it lld sc scn vec", "many=8,11,80 other=0,1,2,20,21,22"),
+    ("ka", "one=1 many=0,2,3,20,40,60 other=21,22,23,24,25,26"),
+    ("kk", "many=6,9,10,20,26,29 other=0,1,2,21,22,23"),
+    ("kw", "one=1,2,3,21,22,23 many=5,105 other=0,6,7,20,25,26"),
+    ("lij", "many=8,11,80,81,82,83 other=0,1,2,20,21,22"),
+    ("mk", "one=1,21,31,41,51,61 two=2,22,32,42,52,62 many=7,8,27,28,37,38 other=0,3,4,20,23,24"),
+    ("mr", "one=1 two=2,3 few=4 other=0,5,6,20,21,22"),
+    ("ne", "one=1,2,3 other=0,5,6,20,21,22"),
+    ("or", "one=1,5,7 two=2,3 few=4 many=6 other=0,10,11,20,21,22"),
+    ("sq", "one=1 many=4,24,34,44,54,64 other=0,2,3,20,21,22"),
+    ("sv", "one=1,2,21,22,31,32 other=0,3,4,20,23,24"),
+    ("tk", "few=6,9,10,26,29,36 other=0,1,2,20,21,22"),
+    ("uk", "few=3,23,33,43,53,63 other=0,1,2,20,21,22"),
+)
+"""The same for ordinal numbers."""
 GETTEXT: tuple[tuple[str, str], ...] = (
     (
         "af an asa ast az bal bem bez bg bn brx ca ce cgg chr ckb da de dv ee el en eo es et eu fi fo fy gl gsw ha haw he hi hu ia io it jgo jmc ka kaj kcg kg kk kkj kl ks ksb ku ky lb lg lij lld mas mgo ml mn mr nb nd ne nl nn nnh no nr ny nyn om or os pa pap ps pt rm rof rwk saq sc scn sd sdh seh sn so sq ss ssy st sv sw syr ta te teo tig tk tn tr ts ug ur uz ve vec vo vun wae xh xog yi",

@@ -16,7 +16,7 @@ from qkv.documents.subtitle_scanner import Cue, cues_of
 from qkv.documents.subtitle_sentences import Piece, is_timed, joined, pieces_of, sentences_of
 from qkv.documents.wrapping import wrap
 
-TIMED_REASON = "there are timestamps between its words"
+TIMED = "timestamps"
 
 
 def read_srt(content: bytes, reading: Reading = DEFAULT_READING) -> Document:
@@ -66,7 +66,7 @@ class Subtitles:
             encode=self.decoded.encode,
             markup=True,
             key=str(sentence[0].cue + 1),
-            held=TIMED_REASON if is_timed(text) else "",
+            held=TIMED if is_timed(text) else "",
             spread=partial(self.spread, sentence),
         )
 

@@ -239,7 +239,7 @@ class Engine:
             patience=plain.patience,
             no_repeat=plain.no_repeat_ngram_size,
             automaton=None if plain.characters is None else plain.characters.ctypes.data,
-            shortlist=None if shortlist is None else shortlist.handle,
+            shortlist=None if shortlist is None else shortlist.handle.pointer,
             scored=plain.scored,
             automata=None if plain.automata is None else plain.automata.ctypes.data,
             states=0 if plain.automata is None else plain.automata.shape[1],

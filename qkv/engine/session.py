@@ -5,6 +5,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from qkv.engine.handle import Handle
 from qkv.engine.image import PackedModel
 from qkv.engine.library import library
 
@@ -22,14 +23,10 @@ class Session:
         self.rows = len(sources)
         ids = array("i", [token for source in sources for token in source])
         lengths = array("i", map(len, sources))
-        self.handle: Any = None
-        self.handle = self.library.qkv_begin(
+        pointer = self.library.qkv_begin(
             ctypes.byref(packed.struct), address(ids), address(lengths), self.rows, block, threads
         )
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            self.library.qkv_end(self.handle)
+        self.handle = Handle(pointer, self.library.qkv_end)
 
     def watch(self, heads: Sequence[int]) -> None:
         """Record the mean attention of these heads of the chosen block in a search."""

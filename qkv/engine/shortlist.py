@@ -1,8 +1,9 @@
 """A vocabulary shortlist in the compiled library."""
 
 from array import array
-from typing import Any, Protocol
+from typing import Protocol
 
+from qkv.engine.handle import Handle
 from qkv.engine.image import PackedModel
 from qkv.engine.library import library
 from qkv.engine.session import address
@@ -29,14 +30,10 @@ class CompiledShortlist:
 
     def __init__(self, packed: PackedModel, dictionary: Dictionary):
         self.library, self.packed, self.dictionary = library(), packed, dictionary
-        self.handle: Any = None
         offsets, tokens, always = dictionary.offsets, dictionary.tokens, dictionary.always
         if len(offsets) != packed.struct.vocab + 1:
             raise ValueError("the shortlist is for another vocabulary")
-        self.handle = self.library.qkv_open_shortlist(
+        pointer = self.library.qkv_open_shortlist(
             packed.struct, address(offsets), address(tokens), address(always), len(always)
         )
-
-    def __del__(self) -> None:
-        if getattr(self, "handle", None):
-            self.library.qkv_close_shortlist(self.handle)
+        self.handle = Handle(pointer, self.library.qkv_close_shortlist)

@@ -34,6 +34,16 @@ SHARED = (
         run="qkv.cli.classify:main",
     ),
     Command(
+        name="models",
+        summary="list published translators by language pair",
+        run="qkv.cli.models:main",
+    ),
+    Command(
+        name="get",
+        summary="download and import published translators by language pair",
+        run="qkv.cli.get:main",
+    ),
+    Command(
         name="import",
         summary="convert a published model to a bundle: Marian, GPT, GPT-2, BERT, ViT",
         run="qkv.cli.import_model:main",

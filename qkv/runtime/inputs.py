@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import Any, Generic, Protocol, TypeVar
 
 from qkv.data.python_rows import column_keys, column_values, is_row_data_set
-from qkv.errors import InputError, InputTypeError, ItemError, OptionError, QkvError, type_name
+from qkv.errors import InputError, InputTypeError, ItemError, OptionError, type_name
 from qkv.runtime.pace import Pace
 
 HALF = "has half a character (a lone surrogate). Correct it."
@@ -174,29 +174,3 @@ def is_several(given: Any) -> bool:
 
 def is_lazy(given: Any) -> bool:
     return hasattr(given, "__iter__") and not hasattr(given, "__len__")
-
-
-class CancelledWorkError(QkvError):
-    """The task that waited for this work was cancelled."""
-
-
-async def in_thread(
-    method: Callable[..., Any], *inputs: Any, done: Done | None = None, **options: Any
-) -> Any:
-    """Call a method of a model in another thread. If the task is cancelled, it ends at its next progress report."""
-    import asyncio  # it takes longer to import than a short text to translate
-    import threading
-
-    cancelled = threading.Event()
-
-    def report(count: int) -> None:
-        if cancelled.is_set():
-            raise CancelledWorkError("the task that waited for this result was cancelled.")
-        if done is not None:
-            done(count)
-
-    try:
-        return await asyncio.to_thread(method, *inputs, done=report, **options)
-    except asyncio.CancelledError:
-        cancelled.set()
-        raise

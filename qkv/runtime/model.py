@@ -5,7 +5,7 @@ import importlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from qkv.checkpoint.bundle import CONFIG_FILE, Bundle
 from qkv.checkpoint.training_report import REPORT_FILES, TrainingReport, copy_report
@@ -14,6 +14,9 @@ from qkv.flags import OptionMessageError
 from qkv.runtime.network import Network
 from qkv.runtime.running import Running, Warn, silent
 from qkv.signatures import with_options
+
+if TYPE_CHECKING:
+    from qkv.keywords import LoadKeywords
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ class Model:
 
     @classmethod
     @with_options(Running)
-    def load(cls, model: str | Path, *, revision: str | None = None, **options: Any) -> Self:
+    def load(
+        cls, model: str | Path, *, revision: str | None = None, **options: "Unpack[LoadKeywords]"
+    ) -> Self:
         """Open a model of this class.
 
         Args:

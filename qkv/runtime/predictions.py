@@ -1,15 +1,19 @@
 """The interface of all classifiers, of text or images."""
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload
 
 from qkv.errors import ItemError
-from qkv.runtime.inputs import Accepts, Column, Done, in_thread
+from qkv.runtime.asynchronous import Work, in_thread
+from qkv.runtime.inputs import Accepts, Column, Done
 from qkv.runtime.model import Model
 from qkv.runtime.prediction_options import ALL_CLASSES, PredictionOptions
 from qkv.signatures import replace_options, with_options
+
+if TYPE_CHECKING:
+    from qkv.keywords import ClassifyTextsKeywords
 
 ReadsTexts = Literal["text", "pairs", "choices"]
 Reads = Literal["text", "pairs", "choices", "images"]
@@ -126,17 +130,23 @@ class TextInputs(Model):
 
     @overload
     def classify(
-        self, inputs: str | tuple[str, str], options: PredictionOptions = ..., **keywords: Any
+        self,
+        inputs: str | tuple[str, str],
+        options: PredictionOptions = ...,
+        **keywords: "Unpack[ClassifyTextsKeywords]",
     ) -> Prediction: ...
 
     @overload
     def classify(
-        self, inputs: Iterator[Any], options: PredictionOptions = ..., **keywords: Any
+        self,
+        inputs: Iterator[Any],
+        options: PredictionOptions = ...,
+        **keywords: "Unpack[ClassifyTextsKeywords]",
     ) -> Iterator[Prediction]: ...
 
     @overload
     def classify(
-        self, inputs: Column, options: PredictionOptions = ..., **keywords: Any
+        self, inputs: Column, options: PredictionOptions = ..., **keywords: "Unpack[ClassifyTextsKeywords]"
     ) -> list[Prediction]: ...
 
     @with_options(PredictionOptions)
@@ -177,37 +187,51 @@ class TextInputs(Model):
         return INPUTS[reads].apply(inputs, many)
 
     @overload
-    async def aclassify(
-        self, inputs: str | tuple[str, str], options: PredictionOptions = ..., **keywords: Any
-    ) -> Prediction: ...
+    def aclassify(
+        self,
+        inputs: str | tuple[str, str],
+        options: PredictionOptions = ...,
+        **keywords: "Unpack[ClassifyTextsKeywords]",
+    ) -> Work[Prediction]: ...
 
     @overload
-    async def aclassify(
-        self, inputs: Column, options: PredictionOptions = ..., **keywords: Any
-    ) -> list[Prediction]: ...
+    def aclassify(
+        self,
+        inputs: Iterator[Any],
+        options: PredictionOptions = ...,
+        **keywords: "Unpack[ClassifyTextsKeywords]",
+    ) -> AsyncIterator[Prediction]: ...
+
+    @overload
+    def aclassify(
+        self, inputs: Column, options: PredictionOptions = ..., **keywords: "Unpack[ClassifyTextsKeywords]"
+    ) -> Work[list[Prediction]]: ...
 
     @with_options(PredictionOptions)
-    async def aclassify(
+    def aclassify(
         self,
-        inputs: str | tuple[str, ...] | Column,
+        inputs: str | tuple[str, ...] | Iterator[Any] | Column,
         options: PredictionOptions = ALL_CLASSES,
+        *,
+        done: Done | None = None,
         **keywords: Any,
     ) -> Any:
         """Like `classify`, for asyncio: other tasks run while it works.
 
         Args:
-            inputs: One input or a list of inputs.
+            inputs: One input, a list of inputs or an iterator of inputs.
             options: Options as an object. Keywords replace its fields.
+            done: Called with the number of inputs that were newly classified, in another thread.
 
         Returns:
-            What `classify` returns.
+            What `classify` returns, to be awaited. For an iterator, an asynchronous iterator.
 
         Example:
             >>> classifier = qkv.load("runs/sentiment")
             >>> asyncio.run(classifier.aclassify("one two")) == classifier.classify("one two")
             True
         """
-        return await in_thread(self.classify, inputs, options, **keywords)
+        return in_thread(self.classify, inputs, options, done=done, **keywords)
 
 
 def strings(value: Any) -> tuple[str, ...] | None:

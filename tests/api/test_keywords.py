@@ -40,7 +40,7 @@ COMMANDS = {
     "translate": InPython(
         options=Translate,
         functions=(qkv.Translator.translate, qkv.Translator.translate_file, qkv.load),
-        elsewhere=frozenset({"model", "text"}),
+        elsewhere=frozenset({"model", "text", "pivot"}),  # in Python two models, one after the other
     ),
     "generate": InPython(
         options=Generate,

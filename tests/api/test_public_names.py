@@ -31,10 +31,10 @@ NAMES = """
     Bert Callback CheckReport ClassificationOptions ClassificationReport Cleaned Codebook CodebookReport DataError Drawing DrawingOptions
     DrawingReport EmbeddingOptions EndEvent Exploration ExportReport FillOptions Finding GPTClassifier GenerationOptions Glossary Guess
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
-    Learned Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions QkvError Report Running
+    Learned Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions PublishedModel PublishedModels QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
-    TranslationOptions TranslationReport Translator ValidationEvent __version__ adapt check clean distill evaluate explore export fine_tune
-    import_model info learn load resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
+    TranslationOptions TranslationReport Translator ValidationEvent __version__ adapt check clean distill evaluate explore export fine_tune get
+    import_model info learn load models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
 
@@ -72,10 +72,12 @@ CALLS = {
     "explore": "qkv.explore('runs/en-de', html='page.html')",
     "export": "qkv.export('runs/en-de', 'huggingface', 'out')",
     "fine_tune": "qkv.fine_tune('runs/en-de', [('one', 'eins')], output='tuned')",
+    "get": "qkv.get('en-fr', publisher='argos')",
     "import_model": "qkv.import_model('runs/en-de', 'imported')",
     "info": "qkv.info('runs/en-de')",
     "learn": "qkv.learn('app.json')",
     "load": "qkv.load('runs/en-de')",
+    "models": "qkv.models('en-de')",
     "resume": "qkv.resume('runs/en-de')",
     "trace": "qkv.trace(qkv.load('runs/en-de'), 'one')",
     "serve": "qkv.serve('runs/en-de', port=0, log_format='none').close()",
@@ -95,6 +97,7 @@ WITHOUT = {
     "info",
     "learn",  # the file is missing
     "load",
+    "models",
     "resume",
     "serve",
     "serve_app",

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,54 @@ def test_a_cancelled_task_stops_its_work_and_leaves_the_model_usable(saved_model
     asyncio.run(cancelled())  # it returns when the thread has ended
     assert 0 < len(parts) < 100_000
     assert model.generate("one", max_new_tokens=3) == model.generate("one", max_new_tokens=3)
+
+
+def test_an_iterator_gives_an_asynchronous_iterator_that_reads_no_further_than_needed(
+    saved_models: Path,
+) -> None:
+    translator, read = qkv.load(saved_models / "runs" / "en-de"), []
+
+    def lines() -> Iterator[str]:
+        for text in TEXTS:
+            read.append(text)
+            yield text
+
+    async def first(count: int) -> list[str]:
+        found = []
+        async for each in translator.atranslate(lines()):
+            found.append(each)
+            if len(found) == count:
+                return found
+        return found
+
+    assert asyncio.run(first(3)) == translator.translate(TEXTS[:3])
+    assert len(read) < len(TEXTS)
+
+
+def test_an_asynchronous_iterator_can_be_cancelled(saved_models: Path) -> None:
+    model = qkv.load(saved_models / "runs" / "gpt")
+    read: list[str] = []
+
+    def prompts() -> Iterator[str]:
+        for prompt in TEXTS * 100:
+            read.append(prompt)
+            yield prompt
+
+    async def cancelled() -> None:
+        begun = asyncio.Event()
+
+        async def work() -> None:
+            async for _ in model.agenerate(prompts(), max_new_tokens=2):
+                begun.set()
+
+        task = asyncio.create_task(work())
+        await begun.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert len(read) < len(TEXTS) * 100
 
 
 MODELS = ("en-de", "gpt", "bert", "sentiment", "entailment", "shapes", "scenes", "codebook")

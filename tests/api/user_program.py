@@ -61,6 +61,12 @@ async def served(translator: Translator) -> None:
     continued: list[str] = await qkv.LanguageModel.load("runs/gpt").agenerate(["one"])
     similarity: float = await qkv.Bert.load("runs/bert").asimilar("one", "two")
     print(many, detailed.confidence, continued, similarity)
+    async for each in translator.atranslate(line for line in many):
+        print(each.upper())
+    async for row in translator.atranslate(iter(many), num_hypotheses=2, details=True):
+        print(row[0].score)
+    detailed_or_not: object = await translator.atranslate("Hello.", details=len(many) > 1)
+    print(detailed_or_not)
 
 
 def trained(translator: Translator, bert: qkv.Bert) -> None:
@@ -68,6 +74,24 @@ def trained(translator: Translator, bert: qkv.Bert) -> None:
     classifier: qkv.TextClassifier = qkv.fine_tune(bert, [("a", "good")], output="runs/labels")
     resumed: str = qkv.resume("runs/tuned", steps=4).translate("a")
     print(tuned.translate("a"), classifier.classify("a").label, resumed)
+
+
+def with_many_options(data: list[tuple[str, str]]) -> None:
+    translator = qkv.train_translator(
+        data, valid=data[:3], output=Path("runs/new"), width=64, minutes=1, callbacks=[qkv.Callback()]
+    )
+    text: str = translator.translate(
+        "x", beam=2, contain=["y"], protect="none", ensemble=["runs/b"], done=lambda count: None
+    )
+    texts: list[str] = translator.translate(["x"], details=False, min_confidence=0.5, withhold=True)
+    tuned = qkv.fine_tune(translator, data, valid=data, source_column="a", out="runs/tuned", epochs=2)
+    report: qkv.TranslationReport = qkv.evaluate(tuned, ["a"], ["b"], beam_size=1, progress=False)
+    student = qkv.distill(translator, ["a"], output="runs/student", steps=10, valid=data)
+    qkv.clean(data, source_language="en", target_language="de", output="clean.tsv")
+    qkv.export(student, "ctranslate2", "runs/ct2", compute_type="int8")
+    qkv.resume("runs/new", steps=20, processes=1)
+    qkv.explore(translator, "x", no_open=True)
+    print(text, texts, report.bleu)
 
 
 def careful() -> None:

@@ -203,6 +203,20 @@ def test_strings_of_json_files() -> None:
     ]
 
 
+def test_plural_keys_that_only_the_target_language_has_are_inserted() -> None:
+    content = b'{\n\t"see_other" : "x",\n\t"a_one" : "one {{count}}",\n\t"a_other" : "many {{count}}"\n}\n'
+    document = read("json", content, "ru")
+    assert [(each.key, each.text, each.numbers[:1]) for each in document.segments][3:] == [
+        ("a_few", "many {{count}}", ("2",)), ("a_many", "many {{count}}", ("0",))
+    ]  # fmt: skip
+    written = document.write([None, None, "o", "f", "m"])
+    assert written == content.replace(b'"many {{count}}"', b'"o",\n\t"a_few" : "f",\n\t"a_many" : "m"')
+    assert [each.key for each in read("json", written, "ru").segments] == [
+        each.key for each in document.segments
+    ]
+    assert document.write([None] * 5) == content
+
+
 def test_the_escapes_of_a_json_file_are_kept() -> None:
     escaped = json.dumps({"a": "für <b>", "c": "x"}).replace("<", "\\u003C").encode()
     assert read("json", escaped).write(["ü<😀", "y/"]) == (
@@ -213,7 +227,7 @@ def test_the_escapes_of_a_json_file_are_kept() -> None:
 
 def test_metadata_of_arb_files_stay_and_the_locale_is_set() -> None:
     document = read("arb", target="de-AT")
-    assert [(each.key, bool(each.held)) for each in document.segments] == [("hello", False), ("cats", True)]
+    assert [(each.key, each.is_message) for each in document.segments] == [("hello", False), ("cats", True)]
     assert document.source_language == "en"
     wanted = ARB.replace(b'"en"', b'"de_AT"').replace(b'"Hello {name}"', b'"Hallo {name}"')
     assert document.write(["Hallo {name}", None]) == wanted

@@ -1,10 +1,10 @@
 """Fill in masked words, embed texts, and measure how similar two texts are."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, overload
 
 import numpy as np
 
@@ -17,13 +17,17 @@ from qkv.families.bert.config import BertConfig, EncoderConfig
 from qkv.families.bert.encoding import Row, Vectors, encode_rows, normalize
 from qkv.families.bert.options import EmbeddingOptions, FillOptions, Pooling
 from qkv.families.bert.runner import BertRunner, build_bert, open_bert
-from qkv.runtime.inputs import Accepts, Column, Done, check_text, in_thread, is_lazy, is_several, texts_for
+from qkv.runtime.asynchronous import Work, in_thread
+from qkv.runtime.inputs import Accepts, Column, Done, check_text, is_lazy, is_several, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.signatures import replace_options, with_options
 from qkv.text.segment import split_to_fit
 from qkv.text.wordpiece import MASK, WordPieceTokenizer
+
+if TYPE_CHECKING:
+    from qkv.keywords import EmbedKeywords, FillKeywords
 
 FILL, EMBEDDING, RAW = FillOptions(), EmbeddingOptions(), EmbeddingOptions(raw=True)
 
@@ -149,15 +153,19 @@ class Bert(Model):
     # Masked words --------------------------------------------------------------------------------------------
 
     @overload
-    def fill(self, texts: str, options: FillOptions = ..., **keywords: Any) -> list[list[Guess]]: ...
+    def fill(
+        self, texts: str, options: FillOptions = ..., **keywords: "Unpack[FillKeywords]"
+    ) -> list[list[Guess]]: ...
 
     @overload
     def fill(
-        self, texts: Iterator[str], options: FillOptions = ..., **keywords: Any
+        self, texts: Iterator[str], options: FillOptions = ..., **keywords: "Unpack[FillKeywords]"
     ) -> Iterator[list[list[Guess]]]: ...
 
     @overload
-    def fill(self, texts: Column, options: FillOptions = ..., **keywords: Any) -> list[list[list[Guess]]]: ...
+    def fill(
+        self, texts: Column, options: FillOptions = ..., **keywords: "Unpack[FillKeywords]"
+    ) -> list[list[list[Guess]]]: ...
 
     @with_options(FillOptions)
     def fill(
@@ -217,30 +225,45 @@ class Bert(Model):
         ]
 
     @overload
-    async def afill(self, texts: str, options: FillOptions = ..., **keywords: Any) -> list[list[Guess]]: ...
+    def afill(
+        self, texts: str, options: FillOptions = ..., **keywords: "Unpack[FillKeywords]"
+    ) -> Work[list[list[Guess]]]: ...
 
     @overload
-    async def afill(
-        self, texts: Column, options: FillOptions = ..., **keywords: Any
-    ) -> list[list[list[Guess]]]: ...
+    def afill(
+        self, texts: Iterator[str], options: FillOptions = ..., **keywords: "Unpack[FillKeywords]"
+    ) -> AsyncIterator[list[list[Guess]]]: ...
+
+    @overload
+    def afill(
+        self, texts: Column, options: FillOptions = ..., **keywords: "Unpack[FillKeywords]"
+    ) -> Work[list[list[list[Guess]]]]: ...
 
     @with_options(FillOptions)
-    async def afill(self, texts: str | Column, options: FillOptions = FILL, **keywords: Any) -> Any:
+    def afill(
+        self,
+        texts: str | Iterator[str] | Column,
+        options: FillOptions = FILL,
+        *,
+        done: Done | None = None,
+        **keywords: Any,
+    ) -> Any:
         """Like `fill`, for asyncio: other tasks run while it works.
 
         Args:
-            texts: A text with [MASK] in place of words, or a list of such texts.
+            texts: A text with [MASK] in place of words, a list of such texts or an iterator of them.
             options: Options as an object. Keywords replace its fields.
+            done: Called with 1 after each text, in another thread.
 
         Returns:
-            What `fill` returns.
+            What `fill` returns, to be awaited. For an iterator, an asynchronous iterator.
 
         Example:
             >>> bert = qkv.load("runs/bert")
             >>> asyncio.run(bert.afill("one [MASK]")) == bert.fill("one [MASK]")
             True
         """
-        return await in_thread(self.fill, texts, options, **keywords)
+        return in_thread(self.fill, texts, options, done=done, **keywords)
 
     def follows(self, first: str, second: str) -> float:
         """The probability that the second text directly follows the first in a document.
@@ -269,11 +292,13 @@ class Bert(Model):
 
     @overload
     def embed(
-        self, texts: Iterator[str], options: EmbeddingOptions = ..., **keywords: Any
+        self, texts: Iterator[str], options: EmbeddingOptions = ..., **keywords: "Unpack[EmbedKeywords]"
     ) -> Iterator[Vectors]: ...
 
     @overload
-    def embed(self, texts: str | Column, options: EmbeddingOptions = ..., **keywords: Any) -> Vectors: ...
+    def embed(
+        self, texts: str | Column, options: EmbeddingOptions = ..., **keywords: "Unpack[EmbedKeywords]"
+    ) -> Vectors: ...
 
     @with_options(EmbeddingOptions)
     def embed(
@@ -343,26 +368,41 @@ class Bert(Model):
             owners += [number] * len(parts)
         return found, owners
 
+    @overload
+    def aembed(
+        self, texts: Iterator[str], options: EmbeddingOptions = ..., **keywords: "Unpack[EmbedKeywords]"
+    ) -> AsyncIterator[Vectors]: ...
+
+    @overload
+    def aembed(
+        self, texts: str | Column, options: EmbeddingOptions = ..., **keywords: "Unpack[EmbedKeywords]"
+    ) -> Work[Vectors]: ...
+
     @with_options(EmbeddingOptions)
-    async def aembed(
-        self, texts: str | Column, options: EmbeddingOptions = EMBEDDING, **keywords: Any
-    ) -> Vectors:
+    def aembed(
+        self,
+        texts: str | Iterator[str] | Column,
+        options: EmbeddingOptions = EMBEDDING,
+        *,
+        done: Done | None = None,
+        **keywords: Any,
+    ) -> Any:
         """Like `embed`, for asyncio: other tasks run while it works.
 
         Args:
-            texts: A text or a list of texts.
+            texts: A text, a list of texts or an iterator of texts.
             options: Options as an object. Keywords replace its fields.
+            done: Called with the number of texts that were newly read, in another thread.
 
         Returns:
-            What `embed` returns.
+            What `embed` returns, to be awaited. For an iterator, an asynchronous iterator.
 
         Example:
             >>> bert = qkv.load("runs/bert")
             >>> bool((asyncio.run(bert.aembed("one two")) == bert.embed("one two")).all())
             True
         """
-        found: Vectors = await in_thread(self.embed, texts, options, **keywords)
-        return found
+        return in_thread(self.embed, texts, options, done=done, **keywords)
 
     @overload
     def similar(self, first: str, second: str, *, done: Done = ...) -> float: ...
@@ -430,30 +470,42 @@ class Bert(Model):
         return found
 
     @overload
-    async def asimilar(self, first: str, second: str) -> float: ...
+    def asimilar(self, first: str, second: str, *, done: Done = ...) -> Work[float]: ...
 
     @overload
-    async def asimilar(self, first: Column, second: Column) -> list[float]: ...
+    def asimilar(
+        self, first: Iterator[str], second: Iterator[str] | Column, *, done: Done = ...
+    ) -> AsyncIterator[float]: ...
 
     @overload
-    async def asimilar(self, first: Sequence[tuple[str, str]]) -> list[float]: ...
+    def asimilar(self, first: Column, second: Iterator[str], *, done: Done = ...) -> AsyncIterator[float]: ...
 
-    async def asimilar(self, first: Any, second: Any = None) -> Any:
+    @overload
+    def asimilar(self, first: Column, second: Column, *, done: Done = ...) -> Work[list[float]]: ...
+
+    @overload
+    def asimilar(self, first: Iterator[tuple[str, str]], *, done: Done = ...) -> AsyncIterator[float]: ...
+
+    @overload
+    def asimilar(self, first: Sequence[tuple[str, str]], *, done: Done = ...) -> Work[list[float]]: ...
+
+    def asimilar(self, first: Any, second: Any = None, *, done: Done = silent) -> Any:
         """Like `similar`, for asyncio: other tasks run while it works.
 
         Args:
-            first: A text, a list of texts, or a list of pairs.
+            first: A text, a list of texts or an iterator of texts; or pairs of texts, as a list or an iterator.
             second: A text, or as many texts as `first` has.
+            done: Called with the number of texts that were newly read, in another thread.
 
         Returns:
-            What `similar` returns.
+            What `similar` returns, to be awaited. For an iterator, an asynchronous iterator.
 
         Example:
             >>> bert = qkv.load("runs/bert")
             >>> asyncio.run(bert.asimilar("one", "two")) == bert.similar("one", "two")
             True
         """
-        return await in_thread(self.similar, first, second)
+        return in_thread(self.similar, first, second, done=done)
 
 
 def zip_texts(first: Iterable[Any], second: Iterable[Any]) -> Iterator[tuple[str, str]]:

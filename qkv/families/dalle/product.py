@@ -1,10 +1,10 @@
 """Draw images of a caption."""
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 
@@ -23,7 +23,8 @@ from qkv.families.dalle.config import DalleConfig
 from qkv.families.dalle.options import DEFAULTS, ONE, DrawingOptions, Ranking, SheetOptions, drawing_rules
 from qkv.families.dalle.runner import DalleRunner, build_dalle, open_dalle
 from qkv.families.dalle.sheet import check_picture_path, image_of, png_of, sheet_of, write_sheet
-from qkv.runtime.inputs import Column, Done, in_thread, texts_for
+from qkv.runtime.asynchronous import Work, in_thread
+from qkv.runtime.inputs import Column, Done, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -32,6 +33,8 @@ from qkv.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from qkv.keywords import DrawKeywords
 
 CODEBOOK = "codebook"  # its folder in the bundle
 ROWS_AT_ONCE = 64  # images drawn together
@@ -199,29 +202,43 @@ class ImageGenerator(Model):
 
     @overload
     def draw(
-        self, captions: str, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+        self, captions: str, options: DrawingOptions = ..., *, top_k: int, **keywords: "Unpack[DrawKeywords]"
     ) -> list[Drawing]: ...
 
     @overload
     def draw(
-        self, captions: Iterator[str], options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+        self,
+        captions: Iterator[str],
+        options: DrawingOptions = ...,
+        *,
+        top_k: int,
+        **keywords: "Unpack[DrawKeywords]",
     ) -> Iterator[list[Drawing]]: ...
 
     @overload
     def draw(
-        self, captions: Column, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
+        self,
+        captions: Column,
+        options: DrawingOptions = ...,
+        *,
+        top_k: int,
+        **keywords: "Unpack[DrawKeywords]",
     ) -> list[list[Drawing]]: ...
 
     @overload
-    def draw(self, captions: str, options: DrawingOptions = ..., **keywords: Any) -> Drawing: ...
+    def draw(
+        self, captions: str, options: DrawingOptions = ..., **keywords: "Unpack[DrawKeywords]"
+    ) -> Drawing: ...
 
     @overload
     def draw(
-        self, captions: Iterator[str], options: DrawingOptions = ..., **keywords: Any
+        self, captions: Iterator[str], options: DrawingOptions = ..., **keywords: "Unpack[DrawKeywords]"
     ) -> Iterator[Drawing]: ...
 
     @overload
-    def draw(self, captions: Column, options: DrawingOptions = ..., **keywords: Any) -> list[Drawing]: ...
+    def draw(
+        self, captions: Column, options: DrawingOptions = ..., **keywords: "Unpack[DrawKeywords]"
+    ) -> list[Drawing]: ...
 
     @with_options(DrawingOptions, SheetOptions)
     def draw(
@@ -268,47 +285,71 @@ class ImageGenerator(Model):
         return CAPTIONS.apply(captions, lambda part: list(map(one, part)))
 
     @overload
-    async def adraw(
-        self, captions: str, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
-    ) -> list[Drawing]: ...
+    def adraw(
+        self, captions: str, options: DrawingOptions = ..., *, top_k: int, **keywords: "Unpack[DrawKeywords]"
+    ) -> Work[list[Drawing]]: ...
 
     @overload
-    async def adraw(
-        self, captions: Column, options: DrawingOptions = ..., *, top_k: int, **keywords: Any
-    ) -> list[list[Drawing]]: ...
+    def adraw(
+        self,
+        captions: Iterator[str],
+        options: DrawingOptions = ...,
+        *,
+        top_k: int,
+        **keywords: "Unpack[DrawKeywords]",
+    ) -> AsyncIterator[list[Drawing]]: ...
 
     @overload
-    async def adraw(self, captions: str, options: DrawingOptions = ..., **keywords: Any) -> Drawing: ...
+    def adraw(
+        self,
+        captions: Column,
+        options: DrawingOptions = ...,
+        *,
+        top_k: int,
+        **keywords: "Unpack[DrawKeywords]",
+    ) -> Work[list[list[Drawing]]]: ...
 
     @overload
-    async def adraw(
-        self, captions: Column, options: DrawingOptions = ..., **keywords: Any
-    ) -> list[Drawing]: ...
+    def adraw(
+        self, captions: str, options: DrawingOptions = ..., **keywords: "Unpack[DrawKeywords]"
+    ) -> Work[Drawing]: ...
+
+    @overload
+    def adraw(
+        self, captions: Iterator[str], options: DrawingOptions = ..., **keywords: "Unpack[DrawKeywords]"
+    ) -> AsyncIterator[Drawing]: ...
+
+    @overload
+    def adraw(
+        self, captions: Column, options: DrawingOptions = ..., **keywords: "Unpack[DrawKeywords]"
+    ) -> Work[list[Drawing]]: ...
 
     @with_options(DrawingOptions, SheetOptions)
-    async def adraw(
+    def adraw(
         self,
-        captions: str | Column,
+        captions: str | Iterator[str] | Column,
         options: DrawingOptions = DEFAULTS,
         *,
         output: str | Path | None = None,
+        done: Done | None = None,
         **keywords: Any,
     ) -> Any:
         """Like `draw`, for asyncio: other tasks run while it works.
 
         Args:
-            captions: A caption or a list of captions.
+            captions: A caption, a list of captions or an iterator of captions.
             options: Options as an object. Keywords replace its fields.
             output: A file for the image, .png; for one caption.
+            done: Called with the number of images that were newly drawn, in another thread.
 
         Returns:
-            What `draw` returns.
+            What `draw` returns, to be awaited. For an iterator, an asynchronous iterator.
 
         Example:
             >>> asyncio.run(qkv.load("runs/scenes").adraw("a ring", candidates=1)).image.size
             (8, 8)
         """
-        return await in_thread(self.draw, captions, options, output=output, **keywords)
+        return in_thread(self.draw, captions, options, output=output, done=done, **keywords)
 
     def _draw(self, caption: str, how: DrawingOptions, done: Done = silent) -> list[Drawing]:
         """All candidates, the best first."""

@@ -1,9 +1,9 @@
 """Generate text or music from a prompt, and score texts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from qkv.families.gpt.config import GPTConfig
 from qkv.families.gpt.options import DEFAULTS, GenerationOptions
 from qkv.families.gpt.runner import GPTRunner, build_gpt, open_generator
 from qkv.flags import OptionMessageError
-from qkv.runtime.inputs import Column, Done, check_text, in_thread, is_several, texts_for
+from qkv.runtime.asynchronous import Work, in_thread
+from qkv.runtime.inputs import Column, Done, check_text, is_several, texts_for
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -33,6 +34,9 @@ from qkv.text.notes import VOICES, Frame, Notes
 from qkv.text.published_bpe import PublishedBPE
 from qkv.text.stream import decode_stream, prepend, stop_at
 from qkv.text.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from qkv.keywords import ComposeKeywords, GenerateKeywords, GenerateStreamKeywords
 
 TokenType = Literal["subwords", "characters", "notes", "published"]
 TOKENIZERS: dict[TokenType, type[Tokenizer]] = {
@@ -124,15 +128,19 @@ class LanguageModel(Model):
     # Generating ------------------------------------------------------------------------------------------
 
     @overload
-    def generate(self, prompts: str = ..., options: GenerationOptions = ..., **keywords: Any) -> str: ...
+    def generate(
+        self, prompts: str = ..., options: GenerationOptions = ..., **keywords: "Unpack[GenerateKeywords]"
+    ) -> str: ...
 
     @overload
     def generate(
-        self, prompts: Iterator[str], options: GenerationOptions = ..., **keywords: Any
+        self, prompts: Iterator[str], options: GenerationOptions = ..., **keywords: "Unpack[GenerateKeywords]"
     ) -> Iterator[str]: ...
 
     @overload
-    def generate(self, prompts: Column, options: GenerationOptions = ..., **keywords: Any) -> list[str]: ...
+    def generate(
+        self, prompts: Column, options: GenerationOptions = ..., **keywords: "Unpack[GenerateKeywords]"
+    ) -> list[str]: ...
 
     @with_options(GenerationOptions)
     def generate(
@@ -173,19 +181,24 @@ class LanguageModel(Model):
         return PROMPTS.apply(prompts, lambda several: list(map(one, several)))
 
     @overload
-    async def agenerate(
-        self, prompts: str = ..., options: GenerationOptions = ..., **keywords: Any
-    ) -> str: ...
+    def agenerate(
+        self, prompts: str = ..., options: GenerationOptions = ..., **keywords: "Unpack[GenerateKeywords]"
+    ) -> Work[str]: ...
 
     @overload
-    async def agenerate(
-        self, prompts: Column, options: GenerationOptions = ..., **keywords: Any
-    ) -> list[str]: ...
+    def agenerate(
+        self, prompts: Iterator[str], options: GenerationOptions = ..., **keywords: "Unpack[GenerateKeywords]"
+    ) -> AsyncIterator[str]: ...
+
+    @overload
+    def agenerate(
+        self, prompts: Column, options: GenerationOptions = ..., **keywords: "Unpack[GenerateKeywords]"
+    ) -> Work[list[str]]: ...
 
     @with_options(GenerationOptions)
-    async def agenerate(
+    def agenerate(
         self,
-        prompts: str | Column = "",
+        prompts: str | Iterator[str] | Column = "",
         options: GenerationOptions = DEFAULTS,
         *,
         done: Done | None = None,
@@ -194,19 +207,20 @@ class LanguageModel(Model):
         """Like `generate`, for asyncio: other tasks run while it works.
 
         Args:
-            prompts: A prompt or a list of prompts.
+            prompts: A prompt, a list of prompts, or an iterator of prompts, which is read in another thread.
             options: Options as an object. Keywords replace its fields.
             done: Called with 1 after every part of a text and with 0 at its end, in another thread.
 
         Returns:
-            What `generate` returns. If the task is cancelled, the work ends at the next token.
+            What `generate` returns, to be awaited. For an iterator, an asynchronous iterator. If the task is cancelled, the
+            work ends at the next token.
 
         Example:
             >>> model = qkv.load("runs/gpt")
             >>> asyncio.run(model.agenerate("one", max_new_tokens=4)) == model.generate("one", max_new_tokens=4)
             True
         """
-        return await in_thread(self.generate, prompts, options, done=done, **keywords)
+        return in_thread(self.generate, prompts, options, done=done, **keywords)
 
     @with_options(GenerationOptions)
     def stream(
@@ -214,7 +228,7 @@ class LanguageModel(Model):
         prompt: str = "",
         options: GenerationOptions = DEFAULTS,
         slides: Callable[[], None] = silent,
-        **keywords: Any,
+        **keywords: "Unpack[GenerateStreamKeywords]",
     ) -> Iterator[str]:
         """Continue a prompt, part by part as it is generated.
 
@@ -261,7 +275,7 @@ class LanguageModel(Model):
         *,
         output: str | Path | None = None,
         overwrite: bool = False,
-        **keywords: Any,
+        **keywords: "Unpack[ComposeKeywords]",
     ) -> list[Frame]:
         """Compose music, for a model that was trained on music.
 

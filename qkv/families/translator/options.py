@@ -188,8 +188,9 @@ class LineOptions:
 
 
 Format = Literal[
-    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt"
-]
+    "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
+    "yaml", "yml", "docx", "pptx",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

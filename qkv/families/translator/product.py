@@ -1,9 +1,9 @@
 """Translator: text in, text out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
 from qkv.configs import from_dict, to_dict
@@ -23,24 +23,24 @@ from qkv.families.translator.options import (
     LineOptions,
     TranslationOptions,
 )
-from qkv.families.translator.pipeline import AttentionMap, Done, Pipeline
+from qkv.families.translator.pipeline import AttentionMap, Pipeline
 from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.shortlist import SHORTLIST_FILE, Shortlist
-from qkv.families.translator.translations import UNSURE, Links, Translation, judged
-from qkv.runtime.inputs import Column, check_count, check_text, in_thread, texts_for
-from qkv.runtime.model import Model
+from qkv.families.translator.translating import Translating, options_from
+from qkv.families.translator.translations import Links, Translation
+from qkv.runtime.inputs import check_count, check_text
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
 from qkv.signatures import split_options, with_options
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
 
+if TYPE_CHECKING:
+    from qkv.keywords import AlternativesKeywords, StreamKeywords, TranslateFileKeywords
+
 GREEDY = TranslationOptions(beam_size=1)
-TEXTS = texts_for("translate")
-Shown = str | Translation
-"""A translation as `translate` returns it."""
 
 
-class Translator(Model):
+class Translator(Translating):
     """A translation model with its vocabulary.
 
     Open one with `qkv.load` or `Translator.load`.
@@ -136,230 +136,7 @@ class Translator(Model):
             files[SHORTLIST_FILE] = self._shortlist.content()
         save_bundle(folder, "translator", config, self._network.weights, files)
 
-    # Translating --------------------------------------------------------------------------------------------
-    # One overload for each kind of input (text, iterator, many texts), with and without details, for the best
-    # translation and for several. A str is also a Column; type checkers take the first signature that fits.
-
-    @overload
-    def translate(
-        self,
-        texts: str,
-        options: TranslationOptions = ...,
-        *,
-        num_hypotheses: int,
-        details: Literal[True],
-        **keywords: Any,
-    ) -> list[Translation]: ...
-
-    @overload
-    def translate(
-        self,
-        texts: Iterator[str],
-        options: TranslationOptions = ...,
-        *,
-        num_hypotheses: int,
-        details: Literal[True],
-        **keywords: Any,
-    ) -> Iterator[list[Translation]]: ...
-
-    @overload
-    def translate(
-        self,
-        texts: Column,
-        options: TranslationOptions = ...,
-        *,
-        num_hypotheses: int,
-        details: Literal[True],
-        **keywords: Any,
-    ) -> list[list[Translation]]: ...
-
-    @overload
-    def translate(
-        self, texts: str, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
-    ) -> Translation: ...
-
-    @overload
-    def translate(
-        self,
-        texts: Iterator[str],
-        options: TranslationOptions = ...,
-        *,
-        details: Literal[True],
-        **keywords: Any,
-    ) -> Iterator[Translation]: ...
-
-    @overload
-    def translate(
-        self, texts: Column, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
-    ) -> list[Translation]: ...
-
-    @overload
-    def translate(
-        self, texts: str, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
-    ) -> list[str]: ...
-
-    @overload
-    def translate(
-        self, texts: Iterator[str], options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
-    ) -> Iterator[list[str]]: ...
-
-    @overload
-    def translate(
-        self, texts: Column, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
-    ) -> list[list[str]]: ...
-
-    @overload
-    def translate(self, texts: str, options: TranslationOptions = ..., **keywords: Any) -> str: ...
-
-    @overload
-    def translate(
-        self, texts: Iterator[str], options: TranslationOptions = ..., **keywords: Any
-    ) -> Iterator[str]: ...
-
-    @overload
-    def translate(self, texts: Column, options: TranslationOptions = ..., **keywords: Any) -> list[str]: ...
-
-    @with_options(TranslationOptions, ConfidenceOptions)
-    def translate(
-        self,
-        texts: str | Iterator[str] | Column,
-        options: TranslationOptions = DEFAULTS,
-        *,
-        details: bool = False,
-        ensemble: "Sequence[Translator | str | Path]" = (),
-        done: Done | None = None,
-        **keywords: Any,
-    ) -> Any:
-        """Translate one text or many.
-
-        Long texts are translated in segments. Text without letters is returned unchanged.
-
-        Args:
-            texts: A text, a list of texts (also an array, a Series or a column), or an iterator of texts.
-            options: Options as an object. Keywords replace its fields.
-            details: Return `Translation` objects with scores, confidence, words and alignments instead of strings.
-            ensemble: Other models with the same vocabulary, open or as folders. The mean of the probabilities decides.
-            done: Called with the number of segments that were newly translated, for progress.
-
-        Returns:
-            A translation for a text, a list for many texts, a lazy iterator for an iterator. With the
-            keyword `num_hypotheses`, even if it is 1, each translation is a list, best first.
-
-        Raises:
-            InputTypeError: Something is not a text.
-            OptionError: An option has a value that cannot work.
-
-        Example:
-            >>> translator = qkv.load("runs/en-de")
-            >>> translator.translate("one two", glossary={"two": "zwei"}, beam=2).count("zwei")
-            1
-            >>> [type(each) for each in translator.translate(["one", "two"], num_hypotheses=2)]
-            [<class 'list'>, <class 'list'>]
-            >>> translator.translate("one two", details=True).confidence
-            >>> lines = translator.translate(line for line in ["one", "two"])
-            >>> next(lines) == translator.translate("one")
-            True
-        """
-        decoding, confidence = options_from(options, keywords)
-        self._check_confidence(confidence)
-        decoding = replace(decoding, alignments=decoding.alignments or details)
-        pipeline = self._together_with(ensemble)._pipeline
-        several = decoding.num_hypotheses > 1 or "num_hypotheses" in keywords
-        only_text = not (details or several or confidence.min_confidence is not None)
-
-        def many(part: list[str]) -> list[Any]:
-            if only_text:
-                return pipeline.best(part, decoding, done or silent)
-            found = pipeline.hypotheses(part, decoding, done or silent)
-            each = [
-                [shown(judged(hypothesis, confidence), confidence, details) for hypothesis in row]
-                for row in found
-            ]
-            return each if several else [row[0] for row in each]
-
-        return TEXTS.apply(texts, many)
-
-    @overload
-    async def atranslate(
-        self,
-        texts: str,
-        options: TranslationOptions = ...,
-        *,
-        num_hypotheses: int,
-        details: Literal[True],
-        **keywords: Any,
-    ) -> list[Translation]: ...
-
-    @overload
-    async def atranslate(
-        self,
-        texts: Column,
-        options: TranslationOptions = ...,
-        *,
-        num_hypotheses: int,
-        details: Literal[True],
-        **keywords: Any,
-    ) -> list[list[Translation]]: ...
-
-    @overload
-    async def atranslate(
-        self, texts: str, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
-    ) -> Translation: ...
-
-    @overload
-    async def atranslate(
-        self, texts: Column, options: TranslationOptions = ..., *, details: Literal[True], **keywords: Any
-    ) -> list[Translation]: ...
-
-    @overload
-    async def atranslate(
-        self, texts: str, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
-    ) -> list[str]: ...
-
-    @overload
-    async def atranslate(
-        self, texts: Column, options: TranslationOptions = ..., *, num_hypotheses: int, **keywords: Any
-    ) -> list[list[str]]: ...
-
-    @overload
-    async def atranslate(self, texts: str, options: TranslationOptions = ..., **keywords: Any) -> str: ...
-
-    @overload
-    async def atranslate(
-        self, texts: Column, options: TranslationOptions = ..., **keywords: Any
-    ) -> list[str]: ...
-
-    @with_options(TranslationOptions, ConfidenceOptions)
-    async def atranslate(
-        self,
-        texts: str | Column,
-        options: TranslationOptions = DEFAULTS,
-        *,
-        details: bool = False,
-        ensemble: "Sequence[Translator | str | Path]" = (),
-        done: Done | None = None,
-        **keywords: Any,
-    ) -> Any:
-        """Like `translate`, for asyncio: other tasks run while it works.
-
-        Args:
-            texts: A text or a list of texts.
-            options: Options as an object. Keywords replace its fields.
-            details: Return `Translation` objects.
-            ensemble: Other models with the same vocabulary.
-            done: Called with the number of segments that were newly translated, in another thread.
-
-        Returns:
-            What `translate` returns. If the task is cancelled, the work ends after the batch that is being translated.
-
-        Example:
-            >>> translator = qkv.load("runs/en-de")
-            >>> asyncio.run(translator.atranslate("one two")) == translator.translate("one two")
-            True
-        """
-        return await in_thread(
-            self.translate, texts, options, details=details, ensemble=ensemble, done=done, **keywords
-        )
+    # Files ---------------------------------------------------------------------------------------------------
 
     @with_options(TranslationOptions, ConfidenceOptions, LineOptions, FileOptions)
     def translate_file(
@@ -371,7 +148,7 @@ class Translator(Model):
         overwrite: bool = False,
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
-        **keywords: Any,
+        **keywords: "Unpack[TranslateFileKeywords]",
     ) -> None:
         """Translate a file into another file, as `qkv translate --input --output` does.
 
@@ -463,18 +240,12 @@ class Translator(Model):
         weights = {name: as_array(each) for name, each in self._network.weights.items()}
         return [arrays_hash(weights), bytes_hash(canonical(to_dict(self._defaults)))]
 
-    def _check_confidence(self, options: ConfidenceOptions) -> None:
-        if options.min_confidence is not None and self._defaults.confidence is None:
-            where = "this model" if self._opened is None else self._opened.folder
-            raise ModelError(
-                f"{where} has no calibrated confidence: it was trained by an older version of qkv, or with too little "
-                "validation data. Train it again with more."
-            )
-
     # Other ways to decode -----------------------------------------------------------------------------------
 
     @with_options(GREEDY)
-    def stream(self, text: str, options: TranslationOptions = GREEDY, **keywords: Any) -> Iterator[str]:
+    def stream(
+        self, text: str, options: TranslationOptions = GREEDY, **keywords: "Unpack[StreamKeywords]"
+    ) -> Iterator[str]:
         """Translate a text in parts, as it is decoded: greedy, or sampled.
 
         A segment with protected spans, terms or tags can only be checked as a whole, so it comes in one part.
@@ -506,7 +277,7 @@ class Translator(Model):
         prefix: str = "",
         count: int = 5,
         options: TranslationOptions = DEFAULTS,
-        **keywords: Any,
+        **keywords: "Unpack[AlternativesKeywords]",
     ) -> list[Translation]:
         """Translations that begin with the prefix and continue with different tokens, best first.
 
@@ -596,7 +367,7 @@ class Translator(Model):
         made._opened = self._opened
         return made
 
-    def _together_with(self, others: "Sequence[Translator | str | Path]") -> "Translator":
+    def _together_with(self, others: "Sequence[Translator | str | Path]") -> Self:
         """An ensemble with more models: the mean of their probabilities decides."""
         if isinstance(others, str | Path | Translator):
             others = (others,)
@@ -611,7 +382,7 @@ class Translator(Model):
             return self
         more = [each for other in opened for each in (other, *other._others)]
         everyone = [*self._others, *more]
-        made = Translator(
+        made = type(self)(
             self._runner, self.tokenizer, self._defaults, everyone, self._network, self._shortlist
         )
         made._opened = self._opened
@@ -630,13 +401,6 @@ def check_vocabulary(tokenizer: Vocabulary, config: TranslationConfig, where: Pa
             )
 
 
-def options_from(
-    options: TranslationOptions, keywords: dict[str, Any]
-) -> tuple[TranslationOptions, ConfidenceOptions]:
-    decoding, confidence = split_options(as_options(keywords), options, ANY_CONFIDENCE)
-    return decoding, confidence
-
-
 def check_streaming(options: TranslationOptions) -> None:
     """A part that was given to the caller cannot be replaced by a better one. So nothing is searched for."""
     greedy = "must be left out: stream() decodes greedily, or samples"
@@ -647,18 +411,3 @@ def check_streaming(options: TranslationOptions) -> None:
             for name in ("num_hypotheses", "length_penalty", "patience", "coverage_penalty", "alignments")
         ]
     )
-
-
-def as_options(keywords: dict[str, Any]) -> dict[str, Any]:
-    """`protect="none"` protects nothing, as on the command line."""
-    found = dict(keywords)
-    if found.get("protect") in ("none", ("none",), ["none"]):
-        found["protect"] = ()
-    return found
-
-
-def shown(translation: Translation, confidence: ConfidenceOptions, details: bool) -> Shown:
-    if details:
-        return translation
-    marked = translation.unsure and not confidence.withhold
-    return f"{UNSURE}{translation.text}" if marked else translation.text

@@ -1,9 +1,9 @@
 """Classify images."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Union, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, Union, Unpack, overload
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from qkv.engine.reference.functions import softmax
 from qkv.errors import ModelError
 from qkv.families.vit.config import VitConfig
 from qkv.families.vit.runner import VitRunner, build_vit, open_vit
-from qkv.runtime.inputs import Accepts, Column, Done, in_thread
+from qkv.runtime.asynchronous import Work, in_thread
+from qkv.runtime.inputs import Accepts, Column, Done
 from qkv.runtime.model import Model
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.pixels import AT_ONCE, Floats, as_input
@@ -26,6 +27,8 @@ from qkv.signatures import replace_options, with_options
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+    from qkv.keywords import ClassifyImagesKeywords
 
 Picture = Union[str, Path, "Image", "np.ndarray"]
 """One image."""
@@ -115,19 +118,28 @@ class ImageClassifier(Model):
             "classes": names_of(self.classes),
         }
 
-    @overload
-    def classify(
-        self, inputs: Picture, options: ClassificationOptions = ..., **keywords: Any
+    @overload  # an array is an image, although it could be a column of images
+    def classify(  # type: ignore[overload-overlap]
+        self,
+        inputs: Picture,
+        options: ClassificationOptions = ...,
+        **keywords: "Unpack[ClassifyImagesKeywords]",
     ) -> Prediction: ...
 
     @overload
     def classify(
-        self, inputs: Iterator[Any], options: ClassificationOptions = ..., **keywords: Any
+        self,
+        inputs: Iterator[Any],
+        options: ClassificationOptions = ...,
+        **keywords: "Unpack[ClassifyImagesKeywords]",
     ) -> Iterator[Prediction]: ...
 
     @overload
     def classify(
-        self, inputs: Column, options: ClassificationOptions = ..., **keywords: Any
+        self,
+        inputs: Column,
+        options: ClassificationOptions = ...,
+        **keywords: "Unpack[ClassifyImagesKeywords]",
     ) -> list[Prediction]: ...
 
     @with_options(ClassificationOptions)
@@ -161,33 +173,55 @@ class ImageClassifier(Model):
         chosen = replace_options(options, keywords)
         return IMAGES.apply(inputs, lambda part: self._classify(part, done, chosen))
 
-    @overload
-    async def aclassify(
-        self, inputs: Picture, options: ClassificationOptions = ..., **keywords: Any
-    ) -> Prediction: ...
+    @overload  # an array is an image, although it could be a column of images
+    def aclassify(  # type: ignore[overload-overlap]
+        self,
+        inputs: Picture,
+        options: ClassificationOptions = ...,
+        **keywords: "Unpack[ClassifyImagesKeywords]",
+    ) -> Work[Prediction]: ...
 
     @overload
-    async def aclassify(
-        self, inputs: Column, options: ClassificationOptions = ..., **keywords: Any
-    ) -> list[Prediction]: ...
+    def aclassify(
+        self,
+        inputs: Iterator[Any],
+        options: ClassificationOptions = ...,
+        **keywords: "Unpack[ClassifyImagesKeywords]",
+    ) -> AsyncIterator[Prediction]: ...
+
+    @overload
+    def aclassify(
+        self,
+        inputs: Column,
+        options: ClassificationOptions = ...,
+        **keywords: "Unpack[ClassifyImagesKeywords]",
+    ) -> Work[list[Prediction]]: ...
 
     @with_options(ClassificationOptions)
-    async def aclassify(self, inputs: Any, options: ClassificationOptions = DEFAULTS, **keywords: Any) -> Any:
+    def aclassify(
+        self,
+        inputs: Any,
+        options: ClassificationOptions = DEFAULTS,
+        *,
+        done: Done | None = None,
+        **keywords: Any,
+    ) -> Any:
         """Like `classify`, for asyncio: other tasks run while it works.
 
         Args:
-            inputs: An image or a list of images.
+            inputs: An image, a list of images or an iterator of images.
             options: Options as an object. Keywords replace its fields.
+            done: Called with the number of images that were newly classified, in another thread.
 
         Returns:
-            What `classify` returns.
+            What `classify` returns, to be awaited. For an iterator, an asynchronous iterator.
 
         Example:
             >>> classifier = qkv.load("runs/shapes")
             >>> asyncio.run(classifier.aclassify("picture.png")) == classifier.classify("picture.png")
             True
         """
-        return await in_thread(self.classify, inputs, options, **keywords)
+        return in_thread(self.classify, inputs, options, done=done, **keywords)
 
     def _classify(
         self, images: Sequence[Any], done: Done = silent, options: ClassificationOptions = DEFAULTS

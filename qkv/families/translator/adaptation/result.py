@@ -4,7 +4,6 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from qkv import __version__
 from qkv.checkpoint.bundle import MODEL_FILE, save_report
 from qkv.checkpoint.files import file_hash, read_json, write_json
 from qkv.errors import ModelError
@@ -86,7 +85,6 @@ def receipt_of(job: Adaptation, snapshots: Sequence[Snapshot], chosen: Snapshot)
         "base_chrf": {"domain": job.limits.least_domain, "general": job.limits.least_general + job.options.max_loss},
         "snapshots": [each.to_dict() for each in snapshots],
         "minutes": round(job.minutes, 2),
-        "made_with": __version__,
     }  # fmt: skip
 
 

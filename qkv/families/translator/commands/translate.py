@@ -1,12 +1,12 @@
 """`qkv translate`: translate texts or lines, one output line for each."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from qkv.cli.inputs import OptionalFile, OptionalOutput
+from qkv.cli.inputs import OptionalFile, OptionalLanguage, OptionalOutput
 from qkv.cli.options import read_options
 from qkv.cli.string_types import STRING_TYPES, StringType
 from qkv.cli.texts import LINES_AT_ONCE, check_text, standard_input
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.product import Translator
 
 COMMON = {
-    "input", "output", "overwrite", "format", "all", "also-fuzzy", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
+    "input", "output", "overwrite", "format", "all", "also-fuzzy", "pivot", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
     "alignments", "json", "min-confidence", "threads", "compute-type",
 }  # fmt: skip
 
@@ -61,7 +61,7 @@ STRING_TYPES[tuple[Kind, ...]] = StringType(
 @dataclass(frozen=True, kw_only=True)
 class Translate:
     model: Positional[Path]
-    """Folder of the model."""
+    """Folder of the model, or a language pair such as en-de: the published translator, which is downloaded at first use."""
     text: Positional[tuple[str, ...]] = ()
     """Text to translate, line by line. By default, lines are read from --input or from standard input."""
     input: OptionalFile = None
@@ -70,6 +70,8 @@ class Translate:
     """File for the translations of --input. For plain text, the same command resumes an interrupted job."""
     overwrite: bool = False
     """Replace the output file if it exists."""
+    pivot: OptionalLanguage = None
+    """For a language pair: translate in two steps through this language, unless there is a model for the pair."""
     files: Annotated[FileOptions, Flag(name="")] = ANY_FILE
     options: Annotated[TranslationOptions, Flag(name=""), REPEATED] = DEFAULTS
     form: Annotated[LineOptions, Flag(name="")] = PLAIN_LINES
@@ -88,7 +90,8 @@ def main(arguments: list[str]) -> None:
         description="Translate text, a file, or standard input, line by line.",
     )
     check(command)
-    translator = open_model(command)
+    *before, model = models_of(command)
+    translator = open_model(command, model)
     lines = line_translation(command)
     if command.output is not None and command.input is not None:
         translator._translate_file(
@@ -96,10 +99,16 @@ def main(arguments: list[str]) -> None:
         )
         return
     translator._check_confidence(command.confidence)
-    print_translations(command, translator, lines)
+    print_translations(command, translator, lines, [open_translator(command, folder) for folder in before])
 
 
-def print_translations(command: Translate, translator: "Translator", lines: "LineTranslation") -> None:
+def print_translations(
+    command: Translate,
+    translator: "Translator",
+    lines: "LineTranslation",
+    before: Sequence["Translator"] = (),
+) -> None:
+    """`before` are the translators of earlier steps."""
     from qkv.progress.delayed import count_progress
 
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
@@ -107,6 +116,8 @@ def print_translations(command: Translate, translator: "Translator", lines: "Lin
     for chunk in chunks(command):
         with count_progress("translating", len(chunk)) as done:
             for portion in pace.portions(chunk):
+                for each in before:
+                    portion = each._pipeline.best(portion, in_between(command.options))
                 for record in lines.records(pipeline, portion, done, first=number):
                     print(record)
                 sys.stdout.flush()
@@ -127,16 +138,44 @@ def check(command: Translate) -> None:
         raise QkvError(f"{command.input} has strings of a program: add --output for the translated file.")
 
 
-def open_model(command: Translate) -> "Translator":
+def models_of(command: Translate) -> list[Path]:
+    """The folders of the models, in the order of the steps."""
+    if command.model.exists():
+        return [command.model]
+    from qkv.api.published import located, route
+
+    if command.pivot is None:
+        return [located(command.model)]
+    check_pivot(command)
+    return route(str(command.model), command.pivot)
+
+
+def check_pivot(command: Translate) -> None:
+    """The first step gives the second one text, and nothing else."""
+    glossary = command.options.glossary.terms
+    if glossary or command.ensemble or command.output is not None or not line_translation(command).only_text:
+        raise QkvError(
+            "--pivot translates texts and lines to text: leave out --output, --glossary, --ensemble, --json, --scores, --alignments, "
+            "--num-hypotheses and --min-confidence."
+        )
+
+
+def in_between(options: TranslationOptions) -> TranslationOptions:
+    """The options of the first step: what is about the wording is for the last one."""
+    return TranslationOptions(protect=options.protect, beam_size=options.beam_size)
+
+
+def open_model(command: Translate, model: Path) -> "Translator":
+    translator, *others = (open_translator(command, path) for path in (model, *command.ensemble))
+    return translator._together_with(others)
+
+
+def open_translator(command: Translate, folder: Path) -> "Translator":
     from qkv.families.loading import load_for
     from qkv.families.translator.product import Translator
     from qkv.progress.delayed import warn
 
-    translator, *others = (
-        load_for(path, "translate", Translator, command.running, warn)
-        for path in (command.model, *command.ensemble)
-    )
-    return translator._together_with(others)
+    return load_for(folder, "translate", Translator, command.running, warn)
 
 
 def line_translation(command: Translate) -> "LineTranslation":

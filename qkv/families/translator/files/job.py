@@ -36,7 +36,7 @@ class CatalogJob:
         document = self.read(content, None, files)
         target, options = languages_for(self.source, document, pipeline, lines.options)
         document = self.read(content, target, files)
-        outcomes = translate(document, pipeline, replace(lines, options=options), files, progress)
+        outcomes = translate(document, pipeline, replace(lines, options=options), files, target, progress)
         written = document.write([each.new for each in outcomes])
         if not self.is_exact(document, written, target, outcomes, files):
             raise QkvError(

@@ -28,13 +28,18 @@ def counted_placeholder(text: str, kinds: tuple[Kind, ...]) -> ProtectedSpan | N
 
 
 def find_number(text: str, number: str) -> tuple[int, int] | None:
-    """Where a number is in a translation, if it is there exactly once: in any digits, grouped in any way."""
+    """Where a number is in a translation, if it is there exactly once."""
+    found = find_numbers(text, number)
+    return found[0] if len(found) == 1 else None
+
+
+def find_numbers(text: str, number: str) -> list[tuple[int, int]]:
+    """Everywhere that a number is in a text: in any digits, grouped in any way."""
     whole, _, fraction = number.partition(".")
     digits = whole if len(whole) < 4 else rf"{SEPARATORS}?".join(groups_of(whole))
     pattern = digits + (rf"[.,\u066b]{fraction}" if fraction else "")
     plain = text.translate(DIGITS)
-    found = [match.span() for match in re.finditer(rf"(?<!\d)(?<!\d[.,]){pattern}(?![.,]?\d)", plain)]
-    return found[0] if len(found) == 1 else None
+    return [match.span() for match in re.finditer(rf"(?<!\d)(?<!\d[.,]){pattern}(?![.,]?\d)", plain)]
 
 
 def groups_of(digits: str) -> list[str]:

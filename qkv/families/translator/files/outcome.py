@@ -38,6 +38,8 @@ class Outcome:
 
 def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTranslation) -> Outcome:
     unsure = is_unsure(draft, lines.confidence)
+    if draft.origin == "held":
+        return Outcome(origin="held", checks=draft.checks)
     if unsure and lines.confidence.withhold:
         return Outcome(origin="withheld", confidence=draft.confidence, checks=("confidence",))
     text = document.storable(draft.text)
@@ -63,6 +65,8 @@ def is_unsure(draft: Draft, options: ConfidenceOptions) -> bool:
 
 def checks_of(segment: Segment, draft: Draft, lines: LineTranslation) -> Iterator[str]:
     yield from draft.checks
+    if draft.is_checked:
+        return
     yield from failed_checks(
         segment, draft.text, task_of(segment, lines.options).options(lines.options).protected
     )

@@ -86,6 +86,8 @@ class Draft:
     confidence: float | None = None
     checks: tuple[str, ...] = ()
     """What is already known to be wrong with it."""
+    is_checked: bool = False
+    """Whether its parts were checked already, because the text as a whole cannot be."""
     details: tuple[tuple[str, Any], ...] = ()
     """More for the report."""
     alignment: Links | None = None

@@ -3,6 +3,7 @@
 from qkv.documents import Document, Segment
 from qkv.families.translator.files.asking import Asking
 from qkv.families.translator.files.outcome import Outcome, outcome_of
+from qkv.families.translator.files.request import Request
 from qkv.families.translator.files.rounds import drafts_of
 from qkv.families.translator.files.steps import steps_of
 from qkv.families.translator.lines import LineTranslation
@@ -20,10 +21,17 @@ def is_selected(segment: Segment, files: FileOptions) -> bool:
 
 
 def translate(
-    document: Document, pipeline: Pipeline, lines: LineTranslation, files: FileOptions, progress: bool
+    document: Document,
+    pipeline: Pipeline,
+    lines: LineTranslation,
+    files: FileOptions,
+    target: str | None,
+    progress: bool,
 ) -> list[Outcome]:
     selected = [place for place, segment in enumerate(document.segments) if is_selected(segment, files)]
-    steps = [steps_of(document.segments[place], lines.options) for place in selected]
+    source, _ = pipeline.defaults.languages.named()
+    request = Request(options=lines.options, source=source, target=target)
+    steps = [steps_of(document.segments[place], request) for place in selected]
     ask = Asking(pipeline, lines.options, progress)
     drafts = {place: draft for place, [draft] in zip(selected, drafts_of(steps, ask), strict=True)}
     return [

@@ -1,27 +1,16 @@
 """Plural forms that the source lacks are translated with a number, which is then exchanged for the placeholder."""
 
-from collections.abc import Callable
-
 import pytest
+from segment_drafts import drafts
 
 from qkv.documents import Segment, read_catalog
 from qkv.documents.plural_expression import parse_expression
 from qkv.documents.plural_forms import categories, gettext_numbers, plural_forms, usual_categories
 from qkv.families.translator.files.numbers import find_number
-from qkv.families.translator.files.rounds import drafts_of
-from qkv.families.translator.files.steps import steps_of
-from qkv.families.translator.files.task import Answer, Draft, Task
-from qkv.families.translator.options import DEFAULTS
+from qkv.families.translator.files.task import Draft
 
 HEADER = b'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: %s\\n"\n\n'
 FILES = b'#, c-format\nmsgid "%d file"\nmsgid_plural "%d files"\nmsgstr[0] ""\n'
-
-
-def drafts(segments: list[Segment], model: Callable[[str], str]) -> list[Draft]:
-    def ask(tasks: list[Task]) -> dict[Task, tuple[Answer, ...]]:
-        return {task: (Answer(text=model(task.text)),) for task in tasks}
-
-    return [draft for [draft] in drafts_of([steps_of(each, DEFAULTS) for each in segments], ask)]
 
 
 def segments_for(language: str, entry: bytes = FILES) -> list[Segment]:

@@ -1,0 +1,30 @@
+"""The translators of the optional package qkv-starter: a folder with a bundle for each language pair."""
+
+import importlib.util
+from pathlib import Path
+
+from qkv.published.pairs import Pair, code_of
+
+PACKAGE = "qkv_starter"
+
+
+def starter_folder(pair: Pair) -> Path | None:
+    package = package_folder()
+    folder = None if package is None else package / "-".join(code_of(each) for each in pair)
+    return folder if folder is not None and (folder / "config.json").is_file() else None
+
+
+def package_folder() -> Path | None:
+    """The package is found, not imported: it holds data alone."""
+    found = importlib.util.find_spec(PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        return None
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def starter_pairs() -> list[Pair]:
+    package = package_folder()
+    if package is None:
+        return []
+    names = sorted(each.parent.name for each in package.glob("*-*/config.json"))
+    return [(source, target) for source, _, target in (name.partition("-") for name in names)]
