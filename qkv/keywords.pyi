@@ -150,6 +150,7 @@ class TranslateFileKeywords(TypedDict, total=False):
     )
     all: bool
     also_fuzzy: bool
+    memory: str | None
     beam: int | None
 
 class StreamKeywords(TypedDict, total=False):
@@ -491,7 +492,6 @@ class DistillKeywords(TypedDict, total=False):
     label_smoothing: float
     beam_size: int
     length_penalty: float
-    teacher_models: Iterable[str]
     distillation_weight: float
     distillation_temperature: float
     out: str | Path
@@ -558,6 +558,7 @@ class TrainTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -618,6 +619,7 @@ class TrainGptKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -666,6 +668,7 @@ class TrainBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -717,6 +720,7 @@ class TrainVitKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -765,6 +769,7 @@ class TrainCodebookKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -804,6 +809,7 @@ class TrainDalleKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -869,6 +875,7 @@ class FineTuneKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -951,6 +958,7 @@ class FineTuneTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1005,6 +1013,7 @@ class FineTuneLanguageModelKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1059,6 +1068,7 @@ class FineTuneBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1107,6 +1117,7 @@ class FineTuneImageClassifierKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1154,6 +1165,7 @@ class ResumeKeywords(TypedDict, total=False):
     out: str | Path
     recipe: str
     tensorboard: bool
+    data_cache: str | Path | None
     seed: int
     batch_tokens: int
     learning_rate: float
