@@ -178,7 +178,7 @@ def pairs_of_run(base: Path, say: Callable[[str], None]) -> tuple[ParallelText, 
     try:
         command = stored_command(trainable_of_run(base), base)
         files = command.inputs.read(command.settings, say)
-        corpus = files.split(command.settings, data_of_run(base))
+        corpus = files.split(command.settings, data_of_run(base), say)
     except QkvError as error:
         raise DataError(
             f"the training data of {base} cannot be read ({error}) Give general pairs instead."

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qkv.data.cleaning import clean, hold_out, without_duplicates
+import numpy as np
+
+from qkv.data.cleaning import clean, hold_out
 from qkv.data.lines import one_line
 from qkv.data.parallel import ParallelText, iterate_pairs
 from qkv.errors import DataError
@@ -50,9 +52,16 @@ def is_memory(path: Path) -> bool:
 
 def text_of(pairs: Iterable[tuple[str, str]]) -> ParallelText:
     """Clean pairs, each once, in lines as the model reads them."""
-    rows = [(one_line(source), one_line(target)) for source, target in pairs]
+    rows = list(dict.fromkeys((one_line(source), one_line(target)) for source, target in pairs))
     found = ParallelText(source=[row[0] for row in rows], target=[row[1] for row in rows])
-    return without_duplicates(clean(found, longest=MAX_CHARACTERS, ratio=MAX_RATIO).pairs)
+    return clean(found, longest=MAX_CHARACTERS, ratio=MAX_RATIO).pairs
+
+
+def some_of(pairs: ParallelText, most: int, seed: int) -> ParallelText:
+    """At most this many pairs, in memory: the data of a run may be larger than that."""
+    rows = range(len(pairs))
+    chosen = sorted(random.Random(seed).sample(rows, most)) if most < len(rows) else list(rows)
+    return pairs.select(np.array(chosen, dtype=np.int64))
 
 
 def split(pairs: ParallelText, held_out: int, seed: int, what: str) -> Parts:

@@ -1,6 +1,6 @@
 """The general pairs of an adaptation: to replay, to choose by and to test on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from qkv.families.translator.adaptation.data import (
     Parts,
     halves,
     pairs_in,
+    some_of,
     split,
     text_of,
     without_sources,
@@ -68,7 +69,9 @@ def general_parts(
         replay, held = text_of(pairs_in(options.general, languages)), None
         origin = options.general.name
     else:
-        replay, held = of_run(base)
+        trained, validated = of_run(base)
+        replay = some_of(trained, MOST_REPEATS * len(domain.train), options.seed)
+        held = some_of(validated, 2 * most, options.seed)
         origin = "the training data of the base model"
     if options.general_test is not None:
         held = text_of(pairs_in(options.general_test, languages))
@@ -100,10 +103,10 @@ def open_translator(folder: Path, **running: Any) -> Translator:
     return load_for(folder, "adapt", Translator, DEFAULT_RUNNING.with_options(**running))
 
 
-def translations(model: Translator, texts: list[str], display: Display) -> list[str]:
+def translations(model: Translator, texts: Sequence[str], display: Display) -> list[str]:
     found: list[str] = []
     with display.progress("translating", len(texts)) as advance:
-        for start in range(0, len(texts), 256):
-            found += model.translate(texts[start : start + 256])
+        for start in range(0, len(texts), AT_ONCE):
+            found += model.translate(texts[start : start + AT_ONCE])
             advance(len(found) - start)
     return found
