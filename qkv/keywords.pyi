@@ -150,6 +150,8 @@ class TranslateFileKeywords(TypedDict, total=False):
     )
     all: bool
     also_fuzzy: bool
+    accelerator: Literal["&", "_", "~"] | None
+    max_length_ratio: float | None
     memory: str | None
     beam: int | None
 

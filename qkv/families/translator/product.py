@@ -214,7 +214,7 @@ class Translator(Translating):
         format = catalog_format(source, files)
         if format is not None:
             check_catalog_options(lines)
-            job = CatalogJob(source, output, format, overwrite=overwrite)
+            job = CatalogJob(source, output, format, model._identity(lines), overwrite=overwrite)
             with model._open_recall(lines) as recall:
                 job.run(pipeline, lines, files, recall=recall, progress=progress)
             return

@@ -69,7 +69,7 @@ class Translate:
     input: OptionalFile = None
     """File to translate: plain text line by line, or the strings of a .po, .pot, .json or .arb file."""
     output: OptionalOutput = None
-    """File for the translations of --input. For plain text, the same command resumes an interrupted job."""
+    """File for the translations of --input. The same command resumes an interrupted job."""
     overwrite: bool = False
     """Replace the output file if it exists."""
     pivot: OptionalLanguage = None
