@@ -34,7 +34,7 @@ NAMES = """
     Learned Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions PublishedModel PublishedModels QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
     TranslationOptions TranslationReport Translator ValidationEvent __version__ check clean distill evaluate explore export fine_tune get
-    import_model info learn load models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
+    import_model info learn load push models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
 
