@@ -150,6 +150,9 @@ class TranslateFileKeywords(TypedDict, total=False):
     )
     all: bool
     also_fuzzy: bool
+    accelerator: Literal["&", "_", "~"] | None
+    max_length_ratio: float | None
+    memory: str | None
     beam: int | None
 
 class StreamKeywords(TypedDict, total=False):
@@ -496,7 +499,6 @@ class DistillKeywords(TypedDict, total=False):
     label_smoothing: float
     beam_size: int
     length_penalty: float
-    teacher_models: Iterable[str]
     distillation_weight: float
     distillation_temperature: float
     out: str | Path
@@ -563,6 +565,7 @@ class TrainTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -623,6 +626,7 @@ class TrainGptKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -671,6 +675,7 @@ class TrainBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -722,6 +727,7 @@ class TrainVitKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -770,6 +776,7 @@ class TrainCodebookKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -809,6 +816,7 @@ class TrainDalleKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -874,6 +882,7 @@ class FineTuneKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -956,6 +965,7 @@ class FineTuneTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1010,6 +1020,7 @@ class FineTuneLanguageModelKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1064,6 +1075,7 @@ class FineTuneBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1112,6 +1124,7 @@ class FineTuneImageClassifierKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1159,6 +1172,7 @@ class ResumeKeywords(TypedDict, total=False):
     out: str | Path
     recipe: str
     tensorboard: bool
+    data_cache: str | Path | None
     seed: int
     batch_tokens: int
     learning_rate: float

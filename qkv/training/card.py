@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+DISTILLATION_TITLE = "## Distillation"
+"""Of the section that compares a student with its teachers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Purpose:

@@ -17,7 +17,8 @@ def catalog_format(source: Path, files: FileOptions) -> str | None:
         return files.format
     if files != replace(ANY_FILE, format=files.format):
         raise OptionMessageError(
-            "{all}, {also_fuzzy}, {column}, {output_column} and {line_width} are not for plain text: leave them out."
+            "{all}, {also_fuzzy}, {accelerator}, {max_length_ratio}, {column}, {output_column} and {line_width} are not for plain "
+            "text: leave them out."
         )
     return None
 
