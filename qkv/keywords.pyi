@@ -143,8 +143,14 @@ class TranslateFileKeywords(TypedDict, total=False):
             "strings",
             "yaml",
             "yml",
+            "md",
+            "markdown",
+            "mdx",
             "docx",
             "pptx",
+            "xlsx",
+            "odt",
+            "epub",
         ]
         | None
     )
