@@ -88,7 +88,7 @@ def test_help_keeps_to_the_width_of_the_terminal(
     monkeypatch.setenv("COLUMNS", "90")
     assert code_of("translate", "--help") == 0
     shown = capsys.readouterr()
-    assert "Folder of the model, or a" in shown.out
+    assert "Folder of the model" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 90
 
 
