@@ -143,8 +143,14 @@ class TranslateFileKeywords(TypedDict, total=False):
             "strings",
             "yaml",
             "yml",
+            "md",
+            "markdown",
+            "mdx",
             "docx",
             "pptx",
+            "xlsx",
+            "odt",
+            "epub",
         ]
         | None
     )
@@ -389,6 +395,11 @@ class CleanKeywords(TypedDict, total=False):
     near_duplicates: float
     min_alignment: float | None
     out: str | Path | None
+
+class PushKeywords(TypedDict, total=False):
+    private: bool
+    license: str | None
+    message: str
 
 class CheckKeywords(TypedDict, total=False):
     source: str | Path | None
