@@ -143,13 +143,21 @@ class TranslateFileKeywords(TypedDict, total=False):
             "strings",
             "yaml",
             "yml",
+            "md",
+            "markdown",
+            "mdx",
             "docx",
             "pptx",
+            "xlsx",
+            "odt",
+            "epub",
         ]
         | None
     )
     all: bool
     also_fuzzy: bool
+    accelerator: Literal["&", "_", "~"] | None
+    max_length_ratio: float | None
     memory: str | None
     beam: int | None
 
@@ -387,6 +395,11 @@ class CleanKeywords(TypedDict, total=False):
     near_duplicates: float
     min_alignment: float | None
     out: str | Path | None
+
+class PushKeywords(TypedDict, total=False):
+    private: bool
+    license: str | None
+    message: str
 
 class CheckKeywords(TypedDict, total=False):
     source: str | Path | None

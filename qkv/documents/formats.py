@@ -8,6 +8,7 @@ from qkv.documents.document import Document
 from qkv.documents.epub import read_epub
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
+from qkv.documents.markdown import read_markdown, read_mdx
 from qkv.documents.odf import read_odt
 from qkv.documents.office import read_docx, read_pptx
 from qkv.documents.plain import read_plain
@@ -42,6 +43,9 @@ FORMATS: dict[str, Reader] = {
     "vtt": read_vtt,
     "xliff": with_target(read_xliff),
     "xlf": with_target(read_xliff),
+    "md": with_target(read_markdown),
+    "markdown": with_target(read_markdown),
+    "mdx": with_target(read_mdx),
     "docx": with_target(read_docx),
     "pptx": with_target(read_pptx),
     "xlsx": with_target(read_xlsx),
