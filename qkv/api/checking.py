@@ -132,7 +132,7 @@ def check(files: Any, *, progress: bool = True, **options: Unpack[CheckKeywords]
     """Find mistakes in files with translations: placeholders, tags, numbers, punctuation and more, as `qkv check` does.
 
     Args:
-        files: A file or several: .po, .tmx, .tsv, or files that hold one language (.json, .arb, .txt) together with
+        files: A file or several: .po, .xliff, .ts, .tmx, .tsv, or files that hold one language, such as .json, together with
             `source`.
         progress: Show a progress bar if it takes a while.
 
@@ -181,8 +181,8 @@ def run_check(files: Sequence[Path], options: CheckOptions, display: Display) ->
             result = check_file(read, checks, fix=options.fix, advance=advance)
         findings += result.findings
         units += len(read.units)
-        if result.content != read.content:
-            changed.append((path, result.content))
+        if result.corrected is not None:
+            changed.append((path, result.corrected))
     for path, content in changed:
         write_file(path, content)
     names = tuple(map(str, files))
