@@ -286,3 +286,48 @@ def test_accelerators_of_one_context_differ() -> None:
     Path("in.po").write_text(PO.decode().split("#,")[0] + body, encoding="utf-8")
     qkv.load("model").translate_file("in.po", "out.po", accelerator="_", progress=False)
     assert [target for target, _ in state_of("out.po")] == ["(_Open)", "(O_ptions)"]
+
+
+@pytest.mark.usefixtures("says")
+def test_a_folder_is_translated_file_by_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {
+        "locales/xx.po": PO, "web/en.json": b'{"a": "one"}', "web/de.json": b'{"a": "alt"}', "web/fr.json": b'{"a": "un"}',
+        "res/values/strings.xml": b'<resources><string name="a">one</string></resources>', "res/values/dimens.txt": b"two\n",
+        "pom.xml": b"<project/>", "app.ts": b"const a = 1;", "logo.png": b"\x89PNG\xff", "broken.json": b"{", "fr.po": PO.replace(b"Language: ", b"Language: fr"),
+    }  # fmt: skip
+    for name, content in files.items():
+        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "in" / name).write_bytes(content)
+    translator = qkv.load("model")
+    names = qkv.families.translator.defaults.Languages.of("en", "de")
+    translator._defaults = replace(translator._defaults, languages=names)
+    with pytest.raises(qkv.DataError, match=r"1 of 11 files failed: .*broken.json"):
+        translator.translate_file("in", "out", progress=False)
+    summary = json.loads(Path("out/translation-summary.json").read_text(encoding="utf-8"))
+    assert {each["source"]: (each["output"], each["done"]) for each in summary} == {
+        "locales/xx.po": ("locales/xx.po", "translated"), "web/en.json": ("web/de.json", "translated"),
+        "web/de.json": ("web/de.json", "skipped"), "web/fr.json": ("web/fr.json", "skipped"),
+        "res/values/strings.xml": ("res/values-de/strings.xml", "translated"), "res/values/dimens.txt": ("res/values/dimens.txt", "translated"),
+        "pom.xml": ("pom.xml", "copied"), "app.ts": ("app.ts", "copied"), "logo.png": ("logo.png", "copied"),
+        "broken.json": ("broken.json", "failed"), "fr.po": ("fr.po", "copied"),
+    }  # fmt: skip
+    assert Path("out/web/de.json").read_bytes() == b'{"a": "(one)"}'
+    assert Path("out/res/values/dimens.txt").read_bytes().count(b"\n") == 1
+    assert Path("out/logo.png").read_bytes() == files["logo.png"]
+    (folder / "in/broken.json").write_text('{"a": "mended"}', encoding="utf-8")
+    assert code_of("translate", "model", "--input", "in", "--output", "out") == 0
+    assert "translated" in capsys.readouterr().err
+    assert Path("out/broken.json").exists()
+    assert code_of("translate", "model", "--input", "in", "--output", "in/out") == USAGE
+
+
+@pytest.mark.usefixtures("folder", "says")
+def test_the_content_decides_where_the_name_says_nothing() -> None:
+    Path("messages").write_bytes(PO)
+    Path("words").write_text("msgid is a word\n", encoding="utf-8")
+    translator = qkv.load("model")
+    for name in ("messages", "words"):
+        translator.translate_file(name, f"{name}.out", progress=False)
+    assert state_of("messages.out")[0] == ("(one %s)", "translated")
+    assert Path("words.out").read_bytes().count(b"\n") == 1
+    assert not Path("words.out.report.jsonl").exists()
