@@ -151,6 +151,9 @@ class TranslateFileKeywords(TypedDict, total=False):
             "xlsx",
             "odt",
             "epub",
+            "csv",
+            "tsv",
+            "jsonl",
         ]
         | None
     )
