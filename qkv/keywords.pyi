@@ -416,6 +416,7 @@ class DistillKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -549,6 +550,7 @@ class TrainTranslatorKeywords(TypedDict, total=False):
     data: Any
     source: Any
     target: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -866,6 +868,7 @@ class FineTuneKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -948,6 +951,7 @@ class FineTuneTranslatorKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -1157,6 +1161,7 @@ class ResumeKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
