@@ -110,13 +110,14 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(hint: Any, value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(from_json(hint, each) for each in value)
     is_path = hint is Path or Path in typing.get_args(hint)
-    found = Path(value) if is_path and value is not None else value
-    # An earlier version had one file where there may be several now.
-    several = typing.get_origin(hint) is tuple
-    return found if not several else () if found is None else (found,)
+    if typing.get_origin(hint) is tuple and not isinstance(value, list):
+        value = (
+            [] if value is None else [value]
+        )  # an earlier version had one file where there may be several now
+    if isinstance(value, list):
+        return tuple(Path(each) if is_path else each for each in value)
+    return Path(value) if is_path and value is not None else value
 
 
 @dataclass(frozen=True, kw_only=True)
