@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.adapting import adapt
     from qkv.api.checking import CheckReport, check
     from qkv.api.cleaning import Cleaned, clean
     from qkv.api.conversion import ExportReport, export, import_model
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from qkv.api.learning import Learned, learn
     from qkv.api.loading import load
     from qkv.api.published import PublishedModel, PublishedModels, get, models
+    from qkv.api.publishing import push
     from qkv.api.serving import Service, serve, serve_app
     from qkv.api.training import (
         fine_tune,
@@ -137,6 +139,7 @@ __all__ = [
     "Translator",
     "ValidationEvent",
     "__version__",
+    "adapt",
     "check",
     "clean",
     "distill",
@@ -150,6 +153,7 @@ __all__ = [
     "learn",
     "load",
     "models",
+    "push",
     "resume",
     "serve",
     "serve_app",
@@ -225,6 +229,7 @@ WHERE = {
     "TranslationReport": "qkv.families.translator.translation_report",
     "Translator": "qkv.families.translator.product",
     "ValidationEvent": "qkv.training.callbacks",
+    "adapt": "qkv.api.adapting",
     "check": "qkv.api.checking",
     "clean": "qkv.api.cleaning",
     "distill": "qkv.api.distillation",
@@ -237,6 +242,7 @@ WHERE = {
     "info": "qkv.api.information",
     "learn": "qkv.api.learning",
     "load": "qkv.api.loading",
+    "push": "qkv.api.publishing",
     "models": "qkv.api.published",
     "resume": "qkv.api.training",
     "serve": "qkv.api.serving",

@@ -143,13 +143,22 @@ class TranslateFileKeywords(TypedDict, total=False):
             "strings",
             "yaml",
             "yml",
+            "md",
+            "markdown",
+            "mdx",
             "docx",
             "pptx",
+            "xlsx",
+            "odt",
+            "epub",
         ]
         | None
     )
     all: bool
     also_fuzzy: bool
+    accelerator: Literal["&", "_", "~"] | None
+    max_length_ratio: float | None
+    memory: str | None
     beam: int | None
 
 class StreamKeywords(TypedDict, total=False):
@@ -387,6 +396,11 @@ class CleanKeywords(TypedDict, total=False):
     min_alignment: float | None
     out: str | Path | None
 
+class PushKeywords(TypedDict, total=False):
+    private: bool
+    license: str | None
+    message: str
+
 class CheckKeywords(TypedDict, total=False):
     source: str | Path | None
     source_language: str | None
@@ -492,7 +506,6 @@ class DistillKeywords(TypedDict, total=False):
     label_smoothing: float
     beam_size: int
     length_penalty: float
-    teacher_models: Iterable[str]
     distillation_weight: float
     distillation_temperature: float
     out: str | Path

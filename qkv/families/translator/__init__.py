@@ -10,7 +10,7 @@ FAMILY = Family(
         BundleKind(
             name="translator",
             product=f"{HERE}.product:Translator",
-            commands=("translate", "evaluate", "train translator --fine-tune", "distill"),
+            commands=("translate", "evaluate", "train translator --fine-tune", "distill", "adapt"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluator=f"{HERE}.evaluation:EVALUATOR",
             trace=f"{HERE}.trace:trace_translator",
@@ -41,6 +41,11 @@ FAMILY = Family(
             summary="train a smaller, faster translator on the translations of others",
             run=f"{HERE}.commands.distill:main",
         ),
+        Command(
+            name="adapt",
+            summary="adapt a translator to the translations of a project without losing general quality",
+            run=f"{HERE}.commands.adapt:main",
+        ),
     ),
     hub=(
         HubFormat(
@@ -57,6 +62,7 @@ FAMILY = Family(
         ),
     ),
     exports=(("translator", f"{HERE}.hub:MarianMapping"),),
+    marian=f"{HERE}.marian_import:IMPORTER",
     ctranslate2=tuple(
         (name, f"{HERE}.ctranslate2_import:IMPORTER")
         for name in (

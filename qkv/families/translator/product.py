@@ -1,12 +1,14 @@
 """Translator: text in, text out."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_dict, to_saved
 from qkv.core.translation import TranslationConfig, TranslationRunner
 from qkv.engine import Engine
 from qkv.errors import ModelError, check_rules
@@ -17,17 +19,21 @@ from qkv.families.translator.options import (
     ANY_CONFIDENCE,
     ANY_FILE,
     DEFAULTS,
+    NO_MEMORY,
     PLAIN_LINES,
     ConfidenceOptions,
     FileOptions,
     LineOptions,
+    MemoryOptions,
     TranslationOptions,
 )
 from qkv.families.translator.pipeline import AttentionMap, Pipeline
+from qkv.families.translator.recall import Recall, identity_of, open_recall
 from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.shortlist import SHORTLIST_FILE, Shortlist
 from qkv.families.translator.translating import Translating, options_from
 from qkv.families.translator.translations import Links, Translation
+from qkv.flags import OptionMessageError
 from qkv.runtime.inputs import check_count, check_text
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -128,8 +134,8 @@ class Translator(Translating):
     def to_bundle(self, folder: Path) -> None:
         config = {
             "architecture": self._network.config.architecture,
-            "model": to_dict(self._network.config),
-            **to_dict(self._defaults),
+            "model": to_saved(self._network.config),
+            **to_saved(self._defaults),
         }
         files: dict[str, str | bytes] = {TOKENIZER_FILE: self.tokenizer.text()}
         if self._shortlist is not None:
@@ -138,7 +144,7 @@ class Translator(Translating):
 
     # Files ---------------------------------------------------------------------------------------------------
 
-    @with_options(TranslationOptions, ConfidenceOptions, LineOptions, FileOptions)
+    @with_options(TranslationOptions, ConfidenceOptions, LineOptions, FileOptions, MemoryOptions)
     def translate_file(
         self,
         input: str | Path,
@@ -157,8 +163,8 @@ class Translator(Translating):
         string. The output appears under its name when it is complete.
 
         Args:
-            input: The file to translate. Plain text is in UTF-8.
-            output: The file for the translations.
+            input: The file to translate, or a folder. Plain text is in UTF-8.
+            output: The file for the translations, or a folder.
             options: Options as an object. Keywords replace its fields.
             overwrite: Replace the output file if it exists.
             ensemble: Other models with the same vocabulary, open or as folders.
@@ -176,13 +182,13 @@ class Translator(Translating):
             >>> Path("de.json").read_text().endswith(', "size": 3}')
             True
         """
-        decoding, confidence, form, files = split_options(
-            keywords, options, ANY_CONFIDENCE, PLAIN_LINES, ANY_FILE
+        decoding, confidence, form, files, memory = split_options(
+            keywords, options, ANY_CONFIDENCE, PLAIN_LINES, ANY_FILE, NO_MEMORY
         )
         self._translate_file(
             Path(input),
             Path(output),
-            LineTranslation(options=decoding, confidence=confidence, form=form),
+            LineTranslation(options=decoding, confidence=confidence, form=form, memory=memory),
             files,
             overwrite=overwrite,
             ensemble=ensemble,
@@ -200,27 +206,65 @@ class Translator(Translating):
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
+        from qkv.families.translator.files.folders import say_summary, translate_folder
+
+        self._check_confidence(lines.confidence)
+        model = self._together_with(ensemble)
+        with model._open_recall(lines) as recall:
+            one = partial(
+                model._translate_one, lines=lines, recall=recall, overwrite=overwrite, progress=progress
+            )
+            if not source.is_dir():
+                one(source, output, files)
+                return
+            if files.format is not None:
+                raise OptionMessageError("{format} is for one file: leave it out for a folder.")
+            names, wanted = self._defaults.languages.named(), lines.options.target_language
+            found = translate_folder(
+                source,
+                output,
+                (names[0], wanted or names[1]),
+                lambda given, made: one(given, made, ANY_FILE if given.suffix == ".txt" else files),
+                overwrite=overwrite,
+            )
+        if progress:
+            say_summary(found, output)
+
+    def _translate_one(
+        self,
+        source: Path,
+        output: Path,
+        files: FileOptions,
+        *,
+        lines: LineTranslation,
+        recall: Recall | None,
+        overwrite: bool,
+        progress: bool,
+    ) -> None:
         from qkv.families.translator.files.choice import catalog_format, check_catalog_options
         from qkv.families.translator.files.job import CatalogJob
         from qkv.runtime.file_job import FileJob
 
-        self._check_confidence(lines.confidence)
-        model = self._together_with(ensemble)
-        pipeline = model._pipeline
+        pipeline, identity = self._pipeline, self._identity(lines)
         format = catalog_format(source, files)
         if format is not None:
             check_catalog_options(lines)
-            CatalogJob(source, output, format, overwrite=overwrite).run(
-                pipeline, lines, files, progress=progress
-            )
+            job = CatalogJob(source, output, format, identity, overwrite=overwrite)
+            job.run(pipeline, lines, files, recall=recall, progress=progress)
             return
-        FileJob(source, output, model._identity(lines), overwrite=overwrite).run(
-            lambda first, part, done: lines.records(pipeline, part, done, first), progress=progress
+        FileJob(source, output, identity, overwrite=overwrite).run(
+            lambda first, part, done: lines.records(pipeline, part, done, first, recall), progress=progress
         )
+
+    def _open_recall(self, lines: LineTranslation) -> AbstractContextManager[Recall | None]:
+        """The memory of the options, while it is used."""
+        source, target = self._defaults.languages.named()
+        return open_recall(lines.memory, (source, lines.options.target_language or target))
 
     def _identity(self, lines: LineTranslation) -> dict[str, Any]:
         """Identifies a job: the models, and every option that can change a translation."""
         options = asdict(lines)
+        options["memory"] = identity_of(lines.memory)
         del options["options"]["batch_tokens"], options["options"]["draft"]  # they change no translation
         running = {} if self._opened is None else asdict(self._opened.running)
         running.pop("threads", None)

@@ -183,7 +183,7 @@ class Searcher:
         all_compiled = len(engines) == len(runners)
         self.engine = engines[0].together_with(engines[1:]).drafted_by(drafter) if all_compiled else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
-        usable = shortlist is not None and shortlist.loss is not None and len(runners) == 1
+        usable = shortlist is not None and shortlist.is_trusted and len(runners) == 1
         self.shortlist = shortlist if usable else None
         self.config = runners[0].config
         # Marian's models begin with padding, which must not occur again

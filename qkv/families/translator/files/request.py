@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.options import ANY_FILE, FileOptions, TranslationOptions
+from qkv.families.translator.recall import Recall
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,3 +12,5 @@ class Request:
     source: str | None = None
     """Languages, if they are known."""
     target: str | None = None
+    recall: Recall | None = None
+    files: FileOptions = ANY_FILE
