@@ -11,6 +11,7 @@ from qkv.hub.marian_yaml import Value, read_mapping, read_vocabulary
 
 SETTINGS = ("decoder.yml", "config.yml", "config.*.yml", "*.decoder.yml")
 WEIGHTS, PIECES, LISTS = ("*.npz", "model*.bin"), ("*.spm",), ("lex*.bin", "lex.*")
+BPE = ("source.bpe", "target.bpe")
 OF_CTRANSLATE2 = ("shared_vocabulary.*", "source_vocabulary.*")
 
 
@@ -34,6 +35,8 @@ class MarianFolder:
     vocabularies: tuple[MarianVocabulary, MarianVocabulary]
     """For sources and targets."""
     shortlist: Path | None
+    segmenters: tuple[Path, Path] | None
+    """SentencePiece models that split texts before Marian reads them, as in OPUS-MT with its plain vocabularies."""
 
     def number(self, name: str, default: float) -> float:
         return number_of(self.decoding.get(name), default)
@@ -59,11 +62,13 @@ def read_marian(folder: Path) -> MarianFolder:
         decoding=decoding,
         vocabularies=read_vocabularies(folder, decoding.get("vocabs")),
         shortlist=shortlist_of(folder, decoding.get("shortlist")),
+        segmenters=segmenters_of(folder),
     )
 
 
 def matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    found = (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
+    return list(dict.fromkeys(found))
 
 
 def named_file(folder: Path, named: Value | None, patterns: tuple[str, ...], what: str) -> Path:
@@ -108,6 +113,16 @@ def read_vocabularies(folder: Path, named: Value | None) -> tuple[MarianVocabula
             )
     first = read_one(source)
     return first, first if target == source else read_one(target)
+
+
+def segmenters_of(folder: Path) -> tuple[Path, Path] | None:
+    source, target = (folder / f"{side}.spm" for side in ("source", "target"))
+    if matching(folder, BPE):
+        raise DataError(
+            f"{folder} splits words by BPE after the tokenizer of Moses, which qkv does not have. Use the newer model with "
+            f"{source.name} and {target.name}, if there is one."
+        )
+    return (source, target) if source.is_file() and target.is_file() else None
 
 
 def read_one(path: Path) -> MarianVocabulary:
