@@ -137,7 +137,7 @@ def models(pair: str | None = None, **options: Unpack[ModelsKeywords]) -> Publis
 def listed_models(pair: Pair | None, filters: ModelFilters) -> PublishedModels:
     from qkv.published.listing import listing, models_for
 
-    found = starters(filters)
+    found = starters()
     found += map(described, listing() if pair is None else models_for(pair))
     language = None if filters.language is None else code_of(filters.language)
     return PublishedModels(
@@ -150,19 +150,23 @@ def listed_models(pair: Pair | None, filters: ModelFilters) -> PublishedModels:
     )
 
 
-def starters(filters: ModelFilters) -> list[PublishedModel]:
-    from qkv.published.starter import starter_folder, starter_pairs
+def starters() -> list[PublishedModel]:
+    from qkv.published.starter import LICENSE, starter_folder, starter_pairs, starter_scores
 
+    found = [(pair, starter_folder(pair)) for pair in starter_pairs()]
     return [
         PublishedModel(
             pair=written(pair),
             publisher=STARTER,
             name=written(pair),
+            license=LICENSE,
+            scores=starter_scores(folder),
             verified=True,
             importable=True,
-            installed=starter_folder(pair),
+            installed=folder,
         )
-        for pair in starter_pairs()
+        for pair, folder in found
+        if folder is not None
     ]
 
 

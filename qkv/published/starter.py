@@ -2,10 +2,14 @@
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
+from qkv.checkpoint.files import read_json
+from qkv.errors import DataError
 from qkv.published.pairs import Pair, code_of
 
 PACKAGE = "qkv_starter"
+LICENSE = "CC-BY-4.0"
 
 
 def starter_folder(pair: Pair) -> Path | None:
@@ -28,3 +32,12 @@ def starter_pairs() -> list[Pair]:
         return []
     names = sorted(each.parent.name for each in package.glob("*-*/config.json"))
     return [(source, target) for source, _, target in (name.partition("-") for name in names)]
+
+
+def starter_scores(folder: Path) -> dict[str, dict[str, float]]:
+    """BLEU and chrF by test set, as they were measured before the package was built."""
+    try:
+        found: Any = read_json(folder / "report.json").get("starter", {})
+    except (DataError, AttributeError):
+        return {}
+    return {test: {name: score[name] for name in ("bleu", "chrf")} for test, score in found.items()}
