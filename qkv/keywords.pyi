@@ -150,6 +150,7 @@ class TranslateFileKeywords(TypedDict, total=False):
     )
     all: bool
     also_fuzzy: bool
+    memory: str | None
     beam: int | None
 
 class StreamKeywords(TypedDict, total=False):
@@ -558,6 +559,7 @@ class TrainTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -618,6 +620,7 @@ class TrainGptKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -666,6 +669,7 @@ class TrainBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -717,6 +721,7 @@ class TrainVitKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -765,6 +770,7 @@ class TrainCodebookKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -804,6 +810,7 @@ class TrainDalleKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -869,6 +876,7 @@ class FineTuneKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -951,6 +959,7 @@ class FineTuneTranslatorKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1005,6 +1014,7 @@ class FineTuneLanguageModelKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1059,6 +1069,7 @@ class FineTuneBertKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1107,6 +1118,7 @@ class FineTuneImageClassifierKeywords(TypedDict, total=False):
     recipe: str
     resume: bool
     tensorboard: bool
+    data_cache: str | Path | None
     steps: int | None
     minutes: float | None
     seed: int
@@ -1154,6 +1166,7 @@ class ResumeKeywords(TypedDict, total=False):
     out: str | Path
     recipe: str
     tensorboard: bool
+    data_cache: str | Path | None
     seed: int
     batch_tokens: int
     learning_rate: float

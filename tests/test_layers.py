@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"errors"},
     "data": {"errors"},
     "documents": {"errors", "text"},
+    "prepared": {"errors", "text", "data", "checkpoint"},
     "corpus": {"errors", "environment", "data"},
     "localization": {"__init__", "errors", "flags", "text", "data", "documents", "corpus", "checkpoint"},
     "decoding": {"decoding.options"},
@@ -45,9 +46,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "families.family": set(),
     "runtime": ALWAYS | {"checkpoint", "data", "engine", "progress"},
     "tracing": ALWAYS | {"html", "core", "decoding"},
-    "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint"},
+    "training": ALWAYS | {"__init__", "core", "core.config", "data", "engine", "checkpoint", "prepared"},
     "family.settings": ALWAYS | {"training", "data", "family.options"},
-    "family.inputs": ALWAYS | {"training", "data", "checkpoint", "family.product", "family.settings", "family.task", "families"},
+    "family.inputs": ALWAYS | {"training", "data", "checkpoint", "prepared", "family.product", "family.settings", "family.task", "families"},
     "family.options": ALWAYS | {"text", "documents", "decoding.options"},
     "family.product": ALWAYS
     | {
@@ -55,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "family.task": ALWAYS
     | {
-        "core", "core.config", "family.config", "text", "data", "checkpoint", "evaluation", "runtime", "training", "families", "family.model",
+        "core", "core.config", "family.config", "text", "data", "checkpoint", "prepared", "evaluation", "runtime", "training", "families", "family.model",
         "family.options", "family.settings", "family.product",
     },
     "family.evaluation": ALWAYS
@@ -70,7 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": ALWAYS
     | {
-        "html", "text", "data", "corpus", "checkpoint", "engine", "evaluation", "runtime", "hub", "published", "explorer", "progress", "listening", "server",
+        "html", "text", "data", "corpus", "checkpoint", "prepared", "engine", "evaluation", "runtime", "hub", "published", "explorer", "progress", "listening", "server",
         "localization", "training", "families", "families.family", "family.distillation", "family.evaluation", "family.product",
         "family.settings",
     },
@@ -123,8 +124,8 @@ ROLES = {
     "report": "task", "trust": "task", "advice": "task", "masking": "task", "stream": "task", "scene_scores": "task",
     "product": "product", "translating": "product", "runner": "product", "search": "product", "translations": "product", "alignment": "product", "aligner": "product", "general_search": "product", "defaults": "product",
     "shortlist": "product", "lexical": "product", "vocabulary_tables": "product",
-    "hub": "hub", "hub_tokenizer": "hub", "hub_vocabularies": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub", "ctranslate2_import": "hub", "ctranslate2_tokenizer": "hub",
-    "guarantees": "product", "files": "product", "pipeline": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
+    "hub": "hub", "hub_tokenizer": "hub", "hub_vocabularies": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub", "ctranslate2_import": "hub", "ctranslate2_tokenizer": "hub", "marian_import": "hub", "marian_shortlist": "hub",
+    "guarantees": "product", "files": "product", "pipeline": "product", "recall": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
     "forced": "product", "distillation": "distillation",
     "commands": "commands",

@@ -91,14 +91,15 @@ def run_import(model: str, output: Path, options: ImportOptions, *, origin: str 
     from qkv.hub.download import folder_of
     from qkv.hub.importing import import_model as import_folder
     from qkv.hub.importing_ctranslate2 import import_from_ctranslate2
+    from qkv.hub.importing_marian import import_from_marian
+    from qkv.hub.marian_folder import is_marian
 
     check_new_folder("output", output)
-    if is_ctranslate2(Path(model)):
-        if options.pairs:
-            raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
-        return import_from_ctranslate2(
-            Path(model), output, origin=origin or model, language=options.target_language
-        )
+    for recognizes, read in ((is_marian, import_from_marian), (is_ctranslate2, import_from_ctranslate2)):
+        if recognizes(Path(model)):
+            if options.pairs:
+                raise DataError(f"{model} is not a text classifier: it does not compare pairs.")
+            return read(Path(model), output, origin=origin or model, language=options.target_language)
     folder = folder_of(model, revision=options.revision, allow_pickle=options.allow_pickle)
     return import_folder(
         folder,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from qkv.training.settings import SettingsTable, find_recipe, parse_recipe
 from qkv.training.trainable import Setup, Trainable
 
 if TYPE_CHECKING:
+    from qkv.prepared.place import Place
     from qkv.progress.displays import RunDisplay
     from qkv.training.callbacks import Callback
     from qkv.training.distributed import Group
@@ -50,6 +51,7 @@ class Job:
             "output": str(command.output.absolute()),
             "recipe": command.recipe,
             "resume": command.resume,
+            "data_cache": None if command.data_cache is None else str(command.data_cache.absolute()),
             "settings": asdict(command.settings),
             "given": sorted(map(list, self.given)),
         }
@@ -63,6 +65,7 @@ class Job:
             output=Path(facts["output"]),
             recipe=facts["recipe"],
             resume=facts["resume"],
+            data_cache=None if facts["data_cache"] is None else Path(facts["data_cache"]),
             settings=from_dict(trainable.settings, facts["settings"], "the job"),
         )
         return cls(
@@ -103,11 +106,20 @@ def execute(job: Job, show: Show, stop: StopRequest | None = None, *, claimed: b
     held = claimed or is_helper()
     with nullcontext() if held else claim_output(command.output, resume=command.resume):
         check_base(job)
-        data = command.inputs.read(command.settings, show.say)
-        job = replace(job, command=with_final_settings(job, data.amount))
-        helping = HelperJob("qkv.api.jobs:help_training", job.facts())
-        with shared_run(helping, job.command.settings.training.processes) as group:
-            return train(job, data, group, show, stop)
+        with place_of(job, show) as place:
+            data = command.inputs.read_large(command.settings, place)
+            job = replace(job, command=with_final_settings(job, data.amount))
+            helping = HelperJob("qkv.api.jobs:help_training", job.facts())
+            with shared_run(helping, job.command.settings.training.processes) as group:
+                return train(job, data, group, show, stop)
+
+
+def place_of(job: Job, show: Show) -> AbstractContextManager[Place]:
+    """Where the data are prepared. A helper finds them there."""
+    from qkv.prepared.place import place_for_run
+
+    command = job.command
+    return place_for_run(command.output, command.data_cache, verify=not is_helper(), say=show.say)
 
 
 def check_base(job: Job) -> None:
@@ -126,9 +138,10 @@ def help_training(facts: Mapping[str, Any]) -> int:
     from qkv.training.distributed import HelperJob, shared_run
 
     job, show = Job.from_facts(facts), Show(progress=False)
-    data = job.command.inputs.read(job.command.settings, show.say)
-    with shared_run(HelperJob("", {}), 1) as group:
-        return train(job, data, group, show, None).exit_code
+    with place_of(job, show) as place:
+        data = job.command.inputs.read_large(job.command.settings, place)
+        with shared_run(HelperJob("", {}), 1) as group:
+            return train(job, data, group, show, None).exit_code
 
 
 def with_final_settings(job: Job, amount: int) -> Command:
@@ -198,6 +211,7 @@ def train(job: Job, data: Any, group: Group, show: Show, stop: StopRequest | Non
                 "files": command.inputs.to_stored(),
                 "recipe": command.recipe,
                 "tensorboard": command.tensorboard,
+                "data_cache": None if command.data_cache is None else str(command.data_cache.absolute()),
             },
             stop=stop,
             claimed=True,  # by `execute`

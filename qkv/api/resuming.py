@@ -56,6 +56,7 @@ def stored_command(trainable: Trainable, out: Path) -> Command:
         recipe=stored["recipe"],
         resume=True,
         tensorboard=stored.get("tensorboard", False),
+        data_cache=None if stored.get("data_cache") is None else Path(stored["data_cache"]),
         settings=from_dict(trainable.settings, current_settings(stored), str(run_file(out))),
     )
     return command
@@ -96,7 +97,9 @@ def resumed_command(before: Command, command: Command) -> Command:
             f"a resumed run keeps its options, but these differ: {names}. Only {{steps}} and {{minutes}} may be higher "
             "than before."
         )
-    return replace(before, tensorboard=command.tensorboard, inputs=command.inputs)
+    return replace(
+        before, tensorboard=command.tensorboard, data_cache=command.data_cache, inputs=command.inputs
+    )
 
 
 def with_free_settings(before: Command, command: Command) -> tuple[Command, Command]:

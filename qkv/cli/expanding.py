@@ -123,7 +123,8 @@ def run_source(path: Path, kind: str) -> Source:
     siblings = [each for each in resolve(trainings()[kind].trainables) if each.needs <= names]
     default = max(siblings, key=lambda each: len(each.needs)).inputs().to_stored()
     changed = {name.replace("_", "-"): value for name, value in files.items() if value != default.get(name)}
-    others = {"tensorboard": stored.get("tensorboard", False), RECIPE: StoredRun(stored, str(path))}
+    cache = {} if stored.get("data_cache") is None else {"data-cache": stored["data_cache"]}
+    others = {"tensorboard": stored.get("tensorboard", False), RECIPE: StoredRun(stored, str(path)), **cache}
     return Source(origin=str(path), values={**changed, **others})
 
 

@@ -13,7 +13,7 @@ from qkv.flags import Flag, Positional
 @dataclass(frozen=True, kw_only=True)
 class Import:
     model: Positional[str]
-    """Folder in Hugging Face or CTranslate2 format, .argosmodel package, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
+    """Folder in the format of Hugging Face, CTranslate2 or Marian, .argosmodel package, or the name of a model on the hub, such as Helsinki-NLP/opus-mt-en-de."""
     output: OutputFolder
     """Folder for the bundle."""
     options: Annotated[ImportOptions, Flag(name="")] = field(default_factory=ImportOptions)
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> None:
         arguments,
         prog="qkv import",
         description=(
-            "Convert a published model (Marian, GPT, GPT-2, BERT, ViT; translators of CTranslate2 and Argos) to a bundle, and check\n"
+            "Convert a published model (Marian, GPT, GPT-2, BERT, ViT; translators of CTranslate2, Argos and Marian) to a bundle, and check\n"
             "that it computes the same:\n"
             "  qkv import Helsinki-NLP/opus-mt-en-de -o runs/en-de\n"
             "  qkv import translate-zh_en-1_9.argosmodel -o runs/zh-en"

@@ -22,7 +22,15 @@ def can_resume(arguments: list[str]) -> bool:
 
 def check_can_start(trainable: Trainable, arguments: list[str]) -> None:
     """The same command starts and resumes a run, but a misspelled folder must not start one."""
-    of_any_run = {"--resume", *OUTPUT, "--tensorboard", "--processes", "--precision", "--validate-every"}
+    of_any_run = {
+        "--resume",
+        *OUTPUT,
+        "--tensorboard",
+        "--data-cache",
+        "--processes",
+        "--precision",
+        "--validate-every",
+    }
     given = names_in(arguments) - of_any_run
     wanted = {flag_of(name) for name in trainable.starts_with}
     if not given or (wanted and not wanted & given):

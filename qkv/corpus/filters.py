@@ -8,8 +8,8 @@ from functools import cached_property
 
 from qkv.corpus.settings import CleanSettings
 from qkv.corpus.words import words
-from qkv.data.cleaning import text_length
 from qkv.data.language_codes import two_letters
+from qkv.data.pair_facts import text_length
 
 SHORT = 20  # characters: up to this length a translation may be many times as long
 FEW_WORDS = 5  # up to this many words may be copied: names, titles, commands

@@ -1,16 +1,19 @@
-"""Drop unusable pairs, with a count for each reason, and hold out pairs for validation."""
+"""Cleaning of sentence pairs, and a reproducible validation part."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import blake2b
-from unicodedata import east_asian_width
+
+import numpy as np
+from numpy.typing import NDArray
 
 from qkv.data.holding_out import MIN_TO_SPLIT, TooFewError, count_to_hold_out
+from qkv.data.pair_facts import Hashes, count_known, first_occurrences, hashes_of, sorted_groups
 from qkv.data.parallel import ParallelText
 from qkv.errors import DataError
 
 # Below this length, the ratio says nothing: "OK" ↔ "In Ordnung", "Yes." ↔ "Das stimmt genau."
 SHORT = 20
-FIRST_WIDE = "\u1100"  # no character before this one is wide
+GROUPS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,52 +31,35 @@ def clean(pairs: ParallelText, *, longest: int, ratio: float) -> Cleaned:
     characters. Wide characters of Chinese, Japanese and Korean count twice, because one carries about as much meaning as two
     letters. Words cannot be counted in languages without spaces, and Hindi and Thai need three bytes per letter.
     """
-    dropped = {"empty": 0, "too long": 0, "unequal lengths": 0}
-    sources: list[str] = []
-    targets: list[str] = []
-    for source, target in zip(pairs.source, pairs.target, strict=True):
-        source, target = source.strip(), target.strip()
-        reason = _reason_to_drop(source, target, longest, ratio)
-        if reason is None:
-            sources.append(source)
-            targets.append(target)
-        else:
-            dropped[reason] += 1
-    if not sources:
+    total, pairs = len(pairs), pairs.stripped()
+    lengths = pairs.lengths()
+    shorter, longer = lengths.min(axis=1), lengths.max(axis=1)
+    keep = np.ones(total, np.bool_)
+    dropped = {}
+    for reason, holds in (
+        ("empty", shorter == 0),
+        ("too long", longer > longest),
+        ("unequal lengths", (longer > SHORT) & (longer > ratio * shorter)),
+    ):
+        dropped[reason] = int((keep & holds).sum())
+        keep &= ~holds
+    if not keep.any():
         counts = ", ".join(f"{count} {reason}" for reason, count in dropped.items() if count)
         raise DataError(
-            f"All {len(pairs.source)} sentence pairs were dropped by cleaning ({counts}). "
+            f"All {total} sentence pairs were dropped by cleaning ({counts}). "
             f"Check that the two sides belong together, or raise the limits: length {longest} and ratio {ratio:g}."
         )
-    return Cleaned(pairs=ParallelText(source=sources, target=targets), dropped=dropped)
-
-
-def _reason_to_drop(source: str, target: str, longest: int, ratio: float) -> str | None:
-    if not source or not target:
-        return "empty"
-    shorter, longer = sorted((text_length(source), text_length(target)))
-    if longer > longest:
-        return "too long"
-    if longer > SHORT and longer > ratio * shorter:
-        return "unequal lengths"
-    return None
-
-
-def text_length(text: str) -> int:
-    if max(text) < FIRST_WIDE:  # a fast path for most text
-        return len(text)
-    return len(text) + sum(east_asian_width(character) in "WF" for character in text)
+    return Cleaned(pairs=pairs.select(np.flatnonzero(keep)), dropped=dropped)
 
 
 def count_duplicates(pairs: ParallelText) -> int:
     """The number of pairs that repeat an earlier one exactly."""
-    return len(pairs) - len(set(zip(pairs.source, pairs.target, strict=True)))
+    return len(pairs) - int(first_occurrences(pairs.hashes()).sum())
 
 
 def count_shared(train: ParallelText, valid: ParallelText) -> int:
     """The number of validation pairs that are also in the training data."""
-    known = set(zip(train.source, train.target, strict=True))
-    return sum(pair in known for pair in zip(valid.source, valid.target, strict=True))
+    return count_known(valid.hashes(), train.hashes())
 
 
 def hold_out(
@@ -85,51 +71,43 @@ def hold_out(
     seed, so it is the same on every machine and changes little when data are added. The validation part has no duplicates,
     unless `repeated` is set to split as earlier versions of qkv did.
     """
-    distinct = pairs if repeated else without_duplicates(pairs)
-    total = len(distinct)
+    counted = np.ones(len(pairs), np.bool_) if repeated else first_occurrences(pairs.hashes())
+    total = int(counted.sum())
     if total < MIN_TO_SPLIT:
         found = "1 different sentence pair is" if total == 1 else f"{total} different sentence pairs are"
         raise TooFewError(
             f"{found} too few to hold some out for validation; at least {MIN_TO_SPLIT} are needed."
         )
-    held = _held_sources(distinct.source, most=count_to_hold_out(size, total), seed=seed)
-    if not held:
+    held = held_rows(seeded_hashes(pairs.source, seed), counted, count_to_hold_out(size, total))
+    if not held.any():
         raise TooFewError(
             f"nothing can be held out of the {total} sentence pairs, because they repeat the same few source sentences."
         )
-    return _select(pairs, held, inside=False), _select(distinct, held, inside=True)
+    return pairs.select(np.flatnonzero(~held)), pairs.select(np.flatnonzero(held & counted))
 
 
-def without_duplicates(pairs: ParallelText) -> ParallelText:
-    """Every pair once, in the order of first occurrence."""
-    distinct = list(dict.fromkeys(zip(pairs.source, pairs.target, strict=True)))
-    return ParallelText(source=[source for source, _ in distinct], target=[target for _, target in distinct])
+def seeded_hashes(sentences: Iterable[str], seed: int) -> Hashes:
+    return hashes_of(f"{seed}\n{sentence}" for sentence in sentences)
 
 
-def _held_sources(sources: list[str], *, most: int, seed: int) -> set[str]:
-    """Source sentences in the order of their hashes, with at most `most` pairs; groups that are too large are skipped."""
-    occurrences: dict[str, int] = {}
-    for source in sources:
-        occurrences[source] = occurrences.get(source, 0) + 1
-    held: set[str] = set()
-    room = most
-    for source in sorted(occurrences, key=lambda sentence: _digest(sentence, seed)):
-        if occurrences[source] <= room:
-            held.add(source)
-            room -= occurrences[source]
+def held_rows(sources: Hashes, counted: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
+    """The rows of the first source sentences in the order of their hashes, with at most `most` counted pairs.
+
+    Sentences with too many pairs are skipped.
+    """
+    order, begins = sorted_groups(sources)
+    group = np.cumsum(begins) - 1
+    counts = np.bincount(group[counted[order]], minlength=int(group[-1]) + 1)
+    held, room = np.zeros(len(counts), np.bool_), most
+    for start in range(0, len(counts), GROUPS_AT_ONCE):
+        for number, count in enumerate(counts[start : start + GROUPS_AT_ONCE].tolist(), start):
+            if count <= room:
+                held[number] = True
+                room -= count
+            if room == 0:
+                break
         if room == 0:
             break
-    return held
-
-
-def _digest(sentence: str, seed: int) -> bytes:
-    return blake2b(f"{seed}\n{sentence}".encode(), digest_size=16).digest()
-
-
-def _select(pairs: ParallelText, held: set[str], *, inside: bool) -> ParallelText:
-    chosen = [
-        (source, target)
-        for source, target in zip(pairs.source, pairs.target, strict=True)
-        if (source in held) == inside
-    ]
-    return ParallelText(source=[source for source, _ in chosen], target=[target for _, target in chosen])
+    rows = np.empty(len(order), np.bool_)
+    rows[order] = held[group]
+    return rows

@@ -11,7 +11,8 @@ A variant is part of the file name: for "lc.norm.tok", `train.lc.norm.tok.en` is
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from qkv.data.parallel import READERS, ParallelText, read_pairs, read_two
+from qkv.data.pair_sources import PairSource, pair_file, swapped, two_files
+from qkv.data.parallel import READERS, ParallelText
 from qkv.errors import DataError
 
 TRAIN, VALID, TEST = ("train",), ("val", "valid", "validation", "dev"), ("test",)
@@ -25,12 +26,15 @@ class Part:
     target: str
     swapped: bool = False  # the target comes first in the file
 
-    def read(self) -> ParallelText:
+    @property
+    def pairs(self) -> PairSource:
         if len(self.files) == 2:
-            return read_two(*self.files)
+            return two_files(*self.files)
         languages = (self.target, self.source) if self.swapped else (self.source, self.target)
-        pairs = read_pairs(self.files[0], source_language=languages[0], target_language=languages[1])
-        return ParallelText(source=pairs.target, target=pairs.source) if self.swapped else pairs
+        return swapped(pair_file(self.files[0], *languages), self.swapped)
+
+    def read(self) -> ParallelText:
+        return self.pairs.read()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,13 +6,18 @@ need not check.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from qkv.data.language_codes import column_of_language
 from qkv.data.language_tags import check_different, join_tags, language_tag
 from qkv.data.lines import numbered_lines, one_line, open_file, reject_lone_surrogates
+from qkv.data.pair_facts import Hashes, Lengths, hashes_of, lengths_of
 from qkv.data.po import read_po
 from qkv.data.tmx import read_tmx, tmx_direction
 from qkv.errors import DataError
@@ -22,8 +27,8 @@ from qkv.errors import DataError
 class ParallelText:
     """Sentences and their translations: `target[i]` translates `source[i]`."""
 
-    source: list[str]
-    target: list[str]
+    source: Sequence[str]
+    target: Sequence[str]
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
@@ -37,6 +42,36 @@ class ParallelText:
         for source, target in zip(self.source, self.target, strict=True):
             digest.update(f"{source}\t{target}\n".encode())
         return digest.hexdigest()
+
+    def stripped(self) -> "ParallelText":
+        """Without white space around the sentences."""
+        return ParallelText(
+            source=[text.strip() for text in self.source], target=[text.strip() for text in self.target]
+        )
+
+    def select(self, rows: NDArray[Any]) -> "ParallelText":
+        """Some of the pairs, in this order."""
+        chosen: list[int] = rows.tolist()
+        return ParallelText(
+            source=[self.source[row] for row in chosen], target=[self.target[row] for row in chosen]
+        )
+
+    def in_memory(self) -> "ParallelText":
+        """The same pairs as lists."""
+        return self
+
+    def lengths(self) -> Lengths:
+        """The length of both sides of every pair, as `text_length` counts it."""
+        return lengths_of(self.source, self.target)
+
+    def hashes(self) -> Hashes:
+        """A hash of every pair."""
+        return hashes_of(map(pair_line, self.source, self.target))
+
+
+def pair_line(source: str, target: str) -> str:
+    """A pair as one text. Sentences contain no line breaks, so different pairs are different texts."""
+    return f"{source}\n{target}"
 
 
 Reader = Callable[[Path, str | None, str | None], Iterable[tuple[str, str]]]
@@ -85,13 +120,20 @@ def languages_in(path: Path, source: str | None, target: str | None) -> tuple[st
 
 def read_two(source: Path, target: Path) -> ParallelText:
     """Read two plain files that match line by line."""
-    source_lines, target_lines = read_lines(source), read_lines(target)
-    if len(source_lines) != len(target_lines):
-        raise DataError(
-            f"{source} has {len(source_lines):,} lines but {target} has {len(target_lines):,}; "
-            "the files must match line by line."
-        )
-    return ParallelText(source=source_lines, target=target_lines)
+    pairs = list(iterate_two(source, target))
+    return ParallelText(source=[pair[0] for pair in pairs], target=[pair[1] for pair in pairs])
+
+
+def iterate_two(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+    lines = [(line for _, line in numbered_lines(path)) for path in (source, target)]
+    for count, (one, other) in enumerate(zip_longest(*lines)):
+        if one is None or other is None:
+            more = count + 1 + sum(1 for line in chain(*lines))
+            both = (more, count) if other is None else (count, more)
+            raise DataError(
+                f"{source} has {both[0]:,} lines but {target} has {both[1]:,}; the files must match line by line."
+            )
+        yield one, other
 
 
 def read_lines(path: Path) -> list[str]:

@@ -98,6 +98,11 @@ def exports() -> dict[str, str]:
     return {kind: mapping for family in all_families() for kind, mapping in family.exports}
 
 
+def marian_reader() -> str:
+    """Reference to the importer that reads models of Marian."""
+    return next(family.marian for family in all_families() if family.marian is not None)
+
+
 def ctranslate2_readers() -> dict[str, str]:
     """The name of a model in CTranslate2's files → reference to the importer that reads it."""
     return {name: importer for family in all_families() for name, importer in family.ctranslate2}

@@ -82,5 +82,7 @@ class Family:
     hub: tuple[HubFormat, ...] = ()
     exports: tuple[tuple[str, str], ...] = ()
     """Pairs of a bundle's kind and a reference to the mapping that writes it for transformers."""
+    marian: str | None = None
+    """Reference to the importer that reads models of Marian."""
     ctranslate2: tuple[tuple[str, str], ...] = ()
     """Pairs of the name of a model in CTranslate2's files and a reference to the importer that reads it."""

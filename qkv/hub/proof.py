@@ -26,8 +26,14 @@ class Proof:
 
     difference: float
     against: str
+    translations: int = 0
+    """Instead of outputs, so many greedy translations were compared, and all were the same."""
 
     def sentence(self) -> str:
+        if self.translations:
+            return (
+                f"{self.translations} greedy translations in float32 are the same as those of {self.against}"
+            )
         return f"largest output difference from {self.against}: {self.difference:.1e}"
 
 

@@ -92,6 +92,14 @@ class UnigramModel:
         return path[::-1]
 
 
+def piece_names(content: bytes, where: str) -> list[str]:
+    """All pieces of a .spm file in the order of their ids, with special ones."""
+    try:
+        return [read_piece(each)[0] for each in read_fields(content).messages(1)]
+    except (ValueError, struct.error, IndexError) as error:
+        raise DataError(f"{where} is not a SentencePiece model, or it is damaged ({error}).") from None
+
+
 def read_piece(message: bytes) -> tuple[str, float, int]:
     """The text, score and type of a piece. Nearly all are a short text and a score in this order: no need to parse them."""
     if len(message) > 2 and message[0] == SHORT_TEXT and message[1] == len(message) - 7 < 0x80:

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-from qkv.flags import Flag
+from qkv.flags import Flag, OptionalFolder
 from qkv.training.settings import RunSettings, TrainingSettings, find_recipe
 from qkv.training.trainable import Inputs, Trainable
 
@@ -28,6 +28,9 @@ class TrainCommand(Generic[GivenInputs, Settings]):
     """Resume the run in the output folder with the options it was started with. Without a run there, start one."""
     tensorboard: bool = False
     """Also write the log for TensorBoard, to OUTPUT/training/tensorboard."""
+    data_cache: OptionalFolder = None
+    """Folder for prepared training data. Later runs on the same files use them again. By default, data that are too
+    large for memory are prepared in OUTPUT/training/prepared."""
     settings: Annotated[Settings, Flag(name="")]
 
 

@@ -17,6 +17,7 @@ from qkv.training.python_data import GivenData
 from qkv.training.settings import RunSettings
 
 if TYPE_CHECKING:
+    from qkv.prepared.place import Place
     from qkv.training.distributed import Group
 
 Recipe = Callable[[int], RunSettings]
@@ -53,6 +54,10 @@ class Inputs:
     def read(self, settings: Any, say: Callable[[str], None]) -> Data:
         """Read the data. `say` prints a line for the user."""
         raise NotImplementedError
+
+    def read_large(self, settings: Any, place: "Place") -> Data:
+        """Read data that may be larger than memory. They can be prepared in files, which all processes of a run share."""
+        return self.read(settings, place.say)
 
     def to_stored(self) -> dict[str, Any]:
         """The inputs as JSON, with absolute paths, because a run may be resumed from another folder."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from commands import code_of
+from marian_files import TARGETS, plain_folder, random_weights
 from PIL import Image
 from published import WORDS, write_bert, write_gpt1, write_gpt2, write_marian, write_vit
 from transformers import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, BertModel
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremo
 TUNED = "--batch-tokens 256 --processes 1"
 LABELS = f"--labels labels.tsv --steps 2 --out tuned {TUNED}"
 PAIRS = f"--source a.en --target a.de --steps 2 --out tuned {TUNED}"
+STUDENT = "--source a.en --target a.de --width 8 --heads 2 --ffn-width 8 --batch-tokens 256 --processes 1 --recipe student-tiny"
 GENERATE = ['generate model "the dog" --max-new-tokens 5', "evaluate model --text a.en"]
 GO_ON = [
     f"train gpt --fine-tune model --text a.en --steps 2 --out more {TUNED}", "evaluate more --text a.de",
@@ -24,6 +26,14 @@ EMBED = ['embed model "the dog" "a house"', 'similar model "the dog" "a dog"']
 FILL = ['fill model "the [MASK] sees"']
 CLASSIFY = ['classify tuned "the dog"', "export tuned --to huggingface -o tuned-out"]
 OUT, CT2 = "export model --to huggingface -o out", "export model --to ctranslate2 -o ct2"
+
+
+def write_own_marian(folder: Path) -> None:
+    plain_folder(
+        folder, random_weights("tied-embeddings-all", cell=True, sizes=(TARGETS, TARGETS)), "model.bin"
+    )
+
+
 MATRIX: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "marian": (write_marian, [
         'translate model "the dog"', "evaluate model --source a.en --reference a.de --beam-size 1", OUT, CT2,
@@ -33,6 +43,10 @@ MATRIX: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
     "several languages": (lambda folder: write_marian(folder, ("fr", "es")), [
         'translate model --target-language es "the dog"', 'translate model ">>fr<< the dog"', OUT,
         f"train translator --fine-tune model --language-token fr {PAIRS}", 'translate tuned --target-language es "the dog"',
+    ]),
+    "marian's own files, with SSRU": (write_own_marian, [
+        'translate model "s3 s4"', f"train translator --fine-tune model {PAIRS}", 'translate tuned "s3 s4"',
+        f"train translator --steps 2 --out student {STUDENT} --teacher-models model --distillation-weight 0.5",
     ]),
     "gpt2": (write_gpt2, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),
     "openai-gpt": (write_gpt1, [*GENERATE, OUT, CT2, *GO_ON, f"train gpt --fine-tune model {LABELS}", CLASSIFY[0]]),

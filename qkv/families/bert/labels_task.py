@@ -10,7 +10,7 @@ from torch import Tensor
 
 from qkv.checkpoint.bundle import MODEL_FILE, TOKENIZER_FILE, description_hashes, save_report
 from qkv.checkpoint.files import file_hash
-from qkv.data.batching import pad_rows, token_batches
+from qkv.data.batching import Batches, pad_rows, token_batches
 from qkv.data.holding_out import hold_out_examples
 from qkv.data.labels import Labelled
 from qkv.data.origins import origin_of
@@ -247,7 +247,7 @@ class LabelData:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def epoch(self, seed: int) -> list[list[int]]:
+    def epoch(self, seed: int) -> Batches:
         lengths = [len(row.ids) for row in self.rows]
         return token_batches(lengths, self.batch_tokens, seed if self.shuffled else None)
 

@@ -10,7 +10,7 @@ import torch
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, save_report
 from qkv.core.stack_config import StackConfig
-from qkv.data.batching import pad_rows, token_batches
+from qkv.data.batching import Batches, pad_rows, token_batches
 from qkv.data.documents import count_of
 from qkv.data.holding_out import share_to_hold_out
 from qkv.data.sentences import Prose, all_sentences, hold_out_prose
@@ -217,7 +217,7 @@ class MaskedData:
             if not tokenizer.special.issuperset(ids)
         ]
 
-    def epoch(self, seed: int) -> list[list[int]]:
+    def epoch(self, seed: int) -> Batches:
         if self.shuffled:
             self.make_rows(seed)
         lengths = [len(masked.ids) for masked, _, _ in self.rows]

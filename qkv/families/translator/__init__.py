@@ -57,6 +57,7 @@ FAMILY = Family(
         ),
     ),
     exports=(("translator", f"{HERE}.hub:MarianMapping"),),
+    marian=f"{HERE}.marian_import:IMPORTER",
     ctranslate2=tuple(
         (name, f"{HERE}.ctranslate2_import:IMPORTER")
         for name in (

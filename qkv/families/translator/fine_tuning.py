@@ -1,6 +1,7 @@
 """Fine-tunes a translator on other sentence pairs. Its sizes and vocabulary do not change."""
 
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ class FineTuneTranslatorTask(Task[Translator]):
         defaults = replace(
             before._defaults,
             languages=complete_languages(self.corpus.languages, before._defaults.languages),
-            max_source_length=max(before._defaults.max_source_length, *map(len, train.sources)),
+            max_source_length=max(before._defaults.max_source_length, train.longest_source),
         )
         return Assembled(product=Translator(model, tokenizer, defaults), train=train, valid=valid)
 
@@ -138,7 +139,7 @@ def with_language(tokenizer: Vocabulary, language: str | None, corpus: Corpus) -
         language = corpus.languages.target
     if language is not None:
         return tokenizer.other(language=language)
-    for text in (*corpus.train.source, *corpus.valid.source):
+    for text in chain(corpus.train.source, corpus.valid.source):
         marker, _ = tokenizer.without_marker(text)
         if marker is None or marker not in tokenizer.ids:
             raise OptionMessageError(

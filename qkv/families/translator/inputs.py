@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from qkv.data.parallel import ParallelText
     from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.settings import DataSettings
+    from qkv.prepared.place import Place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,9 @@ class Files(Inputs):
     def read(self, settings: Any, say: Callable[[str], None]) -> PairFiles:
         return read_files(self, settings.data)
 
+    def read_large(self, settings: Any, place: Place) -> PairFiles:
+        return read_files(self, settings.data, place)
+
     def with_languages(self) -> Self:
         """A copy with the languages that the file names state."""
         if self.source is None or self.target is None:
@@ -114,28 +118,31 @@ def with_languages_of(columns: PairColumns, base: Path) -> PairColumns:
     return replace(columns, source_language=source, target_language=target)
 
 
-def read_files(files: Files, settings: DataSettings) -> PairFiles:
-    from qkv.data.parallel import languages_in, read_pairs, read_two
+def read_files(files: Files, settings: DataSettings, place: Place | None = None) -> PairFiles:
+    """The pairs that the inputs name. At a place, those that are too large for memory are read into files."""
+    from qkv.data.pair_sources import pair_file, two_files
+    from qkv.data.parallel import languages_in
     from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.defaults import Languages
+    from qkv.prepared.reading import read_pair_sources
 
     if files.data is not None:
-        return read_folder(files.data, files, settings)
+        return read_folder(files.data, files, settings, place)
     check_sides(files)
     files = files.with_languages()
     source, target = files.source_language, files.target_language
     if files.pairs is not None:
         # Decided once: a validation file must not be read in the other direction.
         source, target = languages_in(files.pairs, source, target)
-        pairs = read_pairs(files.pairs, source_language=source, target_language=target)
+        pairs = pair_file(files.pairs, source, target)
         origin = origin_of([files.pairs])
     elif files.source is not None and files.target is not None:
-        pairs = read_two(files.source, files.target)
+        pairs = two_files(files.source, files.target)
         origin = origin_of([files.source, files.target], join=" and ")
     else:
         raise OptionMessageError("give the training data: {source} and {target}, or {pairs}, or {data}.")
     return PairFiles(
-        pairs=pairs,
+        pairs=read_pair_sources([pairs], place).pairs,
         valid=read_validation(files, source, target),
         languages=Languages.of(source, target),
         origin=origin,
@@ -160,11 +167,12 @@ def check_sides(files: Files) -> None:
         raise OptionMessageError("{source} and {target} are the same file: give the two sides of the pairs.")
 
 
-def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles:
+def read_folder(folder: Path, files: Files, settings: DataSettings, place: Place | None) -> PairFiles:
     """Find all parts in the folder by their file names."""
     from qkv.data.folder import find_parts
     from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.defaults import Languages
+    from qkv.prepared.reading import read_pair_sources
 
     others = (
         files.source,
@@ -182,7 +190,7 @@ def read_folder(folder: Path, files: Files, settings: DataSettings) -> PairFiles
         raise OptionMessageError("{data} needs {source_language} and {target_language}.")
     parts = find_parts(folder, source, target, settings.variant)
     return PairFiles(
-        pairs=parts.train.read(),
+        pairs=read_pair_sources([parts.train.pairs], place).pairs,
         valid=None if parts.valid is None else parts.valid.read(),
         languages=Languages(source=source, target=target),
         origin=origin_of(parts.train.files, join=" and "),

@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from qkv.families.translator.options import (
     ANY_CONFIDENCE,
     DEFAULTS,
+    NO_MEMORY,
     PLAIN_LINES,
     ConfidenceOptions,
     LineOptions,
+    MemoryOptions,
     TranslationOptions,
 )
 from qkv.families.translator.pipeline import Done, Pipeline
+from qkv.families.translator.recall import Recall
 from qkv.families.translator.translations import UNSURE, Translation, judged
+from qkv.localization.entry import MemoryMatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,18 +27,30 @@ class LineTranslation:
     options: TranslationOptions = DEFAULTS
     confidence: ConfidenceOptions = ANY_CONFIDENCE
     form: LineOptions = PLAIN_LINES
+    memory: MemoryOptions = NO_MEMORY
 
-    def records(self, pipeline: Pipeline, lines: Sequence[str], done: Done, first: int = 1) -> list[str]:
+    def records(
+        self,
+        pipeline: Pipeline,
+        lines: Sequence[str],
+        done: Done,
+        first: int = 1,
+        recall: Recall | None = None,
+    ) -> list[str]:
         """The output lines for some input lines. `first` is the number of the first one."""
+        matches = [recall.usable(line, self.options.protected) if recall else None for line in lines]
+        rest = [line for line, match in zip(lines, matches, strict=True) if match is None]
         if self.only_text:
-            return [without_line_breaks(text) for text in pipeline.best(lines, self.options, done)]
+            texts = iter(pipeline.best(rest, self.options, done))
+            return [without_line_breaks(match.target if match else next(texts)) for match in matches]
         decoding = replace(self.options, alignments=self.options.alignments or self.form.json)
+        translated = iter(pipeline.hypotheses(rest, decoding, done))
         found: list[str] = []
-        translated = pipeline.hypotheses(lines, decoding, done)
-        for number, (line, hypotheses) in enumerate(zip(lines, translated, strict=True), first):
+        for number, (line, match) in enumerate(zip(lines, matches, strict=True), first):
+            hypotheses = [Translation(text=match.target, score=0.0)] if match else next(translated)
             each = [judged(hypothesis, self.confidence) for hypothesis in hypotheses]
             if self.form.json:
-                found.append(self.as_json(number, line, each))
+                found.append(self.as_json(number, line, each, match))
             else:
                 found += [self.as_line(number, hypothesis) for hypothesis in each]
         return found
@@ -59,7 +75,9 @@ class LineTranslation:
             columns.append(hypothesis.pharaoh(1 if marked else 0))  # the mark is a word
         return "\t".join(columns)
 
-    def as_json(self, number: int, line: str, hypotheses: Sequence[Translation]) -> str:
+    def as_json(
+        self, number: int, line: str, hypotheses: Sequence[Translation], match: MemoryMatch | None
+    ) -> str:
         translations = [
             {
                 "text": None if each.unsure and self.confidence.withhold else each.text,
@@ -72,7 +90,9 @@ class LineTranslation:
             }
             for each in hypotheses
         ]
-        return json.dumps({"line": number, "source": line, "translations": translations}, ensure_ascii=False)
+        memory = {"memory": match.to_dict()} if match else {}
+        record = {"line": number, "source": line, "translations": translations, **memory}
+        return json.dumps(record, ensure_ascii=False)
 
 
 def without_line_breaks(text: str) -> str:

@@ -187,6 +187,15 @@ class LineOptions:
     """Write one JSON object per line, with scores, words and alignments."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class MemoryOptions:
+    """Translations by people that are used again."""
+
+    memory: str | None = None
+    """Translation memory: a file of `qkv memory`, or a .tmx, .tsv, .jsonl or .po file. A text that it has, also with other numbers and
+    placeholders, is not translated by the model. Similar texts are reported."""
+
+
 Format = Literal[
     "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
     "yaml", "yml", "docx", "pptx",
@@ -208,4 +217,5 @@ class FileOptions(ReadingOptions):
 DEFAULTS = TranslationOptions()
 ANY_CONFIDENCE = ConfidenceOptions()
 PLAIN_LINES = LineOptions()
+NO_MEMORY = MemoryOptions()
 ANY_FILE = FileOptions()

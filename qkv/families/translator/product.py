@@ -1,6 +1,7 @@
 """Translator: text in, text out."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -17,13 +18,16 @@ from qkv.families.translator.options import (
     ANY_CONFIDENCE,
     ANY_FILE,
     DEFAULTS,
+    NO_MEMORY,
     PLAIN_LINES,
     ConfidenceOptions,
     FileOptions,
     LineOptions,
+    MemoryOptions,
     TranslationOptions,
 )
 from qkv.families.translator.pipeline import AttentionMap, Pipeline
+from qkv.families.translator.recall import Recall, identity_of, open_recall
 from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.shortlist import SHORTLIST_FILE, Shortlist
 from qkv.families.translator.translating import Translating, options_from
@@ -138,7 +142,7 @@ class Translator(Translating):
 
     # Files ---------------------------------------------------------------------------------------------------
 
-    @with_options(TranslationOptions, ConfidenceOptions, LineOptions, FileOptions)
+    @with_options(TranslationOptions, ConfidenceOptions, LineOptions, FileOptions, MemoryOptions)
     def translate_file(
         self,
         input: str | Path,
@@ -176,13 +180,13 @@ class Translator(Translating):
             >>> Path("de.json").read_text().endswith(', "size": 3}')
             True
         """
-        decoding, confidence, form, files = split_options(
-            keywords, options, ANY_CONFIDENCE, PLAIN_LINES, ANY_FILE
+        decoding, confidence, form, files, memory = split_options(
+            keywords, options, ANY_CONFIDENCE, PLAIN_LINES, ANY_FILE, NO_MEMORY
         )
         self._translate_file(
             Path(input),
             Path(output),
-            LineTranslation(options=decoding, confidence=confidence, form=form),
+            LineTranslation(options=decoding, confidence=confidence, form=form, memory=memory),
             files,
             overwrite=overwrite,
             ensemble=ensemble,
@@ -210,17 +214,26 @@ class Translator(Translating):
         format = catalog_format(source, files)
         if format is not None:
             check_catalog_options(lines)
-            CatalogJob(source, output, format, overwrite=overwrite).run(
-                pipeline, lines, files, progress=progress
-            )
+            job = CatalogJob(source, output, format, overwrite=overwrite)
+            with model._open_recall(lines) as recall:
+                job.run(pipeline, lines, files, recall=recall, progress=progress)
             return
-        FileJob(source, output, model._identity(lines), overwrite=overwrite).run(
-            lambda first, part, done: lines.records(pipeline, part, done, first), progress=progress
-        )
+        text_job = FileJob(source, output, model._identity(lines), overwrite=overwrite)
+        with model._open_recall(lines) as recall:
+            text_job.run(
+                lambda first, part, done: lines.records(pipeline, part, done, first, recall),
+                progress=progress,
+            )
+
+    def _open_recall(self, lines: LineTranslation) -> AbstractContextManager[Recall | None]:
+        """The memory of the options, while it is used."""
+        source, target = self._defaults.languages.named()
+        return open_recall(lines.memory, (source, lines.options.target_language or target))
 
     def _identity(self, lines: LineTranslation) -> dict[str, Any]:
         """Identifies a job: the models, and every option that can change a translation."""
         options = asdict(lines)
+        options["memory"] = identity_of(lines.memory)
         del options["options"]["batch_tokens"], options["options"]["draft"]  # they change no translation
         running = {} if self._opened is None else asdict(self._opened.running)
         running.pop("threads", None)

@@ -183,7 +183,7 @@ class Searcher:
         all_compiled = len(engines) == len(runners)
         self.engine = engines[0].together_with(engines[1:]).drafted_by(drafter) if all_compiled else None
         self.boundary, self.automata, self.characters = boundary, automata, characters
-        usable = shortlist is not None and shortlist.loss is not None and len(runners) == 1
+        usable = shortlist is not None and shortlist.is_trusted and len(runners) == 1
         self.shortlist = shortlist if usable else None
         self.config = runners[0].config
         # Marian's models begin with padding, which must not occur again
@@ -292,7 +292,9 @@ class Searcher:
             else:
                 from qkv.data.batching import token_batches
 
-                batches = token_batches(lengths, max(1, search.options.batch_tokens // width), seed=None)
+                batches = list(
+                    token_batches(lengths, max(1, search.options.batch_tokens // width), seed=None)
+                )
             yield from (([members[place] for place in batch], width) for batch in batches)
 
     def limit(self, request: Request) -> int:

@@ -4,12 +4,13 @@ The output layer of a small model with a large vocabulary takes half of its time
 every source token it names the target tokens that translate it, and it names tokens that every translation may use. The
 list of a sentence depends on that sentence alone, so a translation does not depend on its neighbours.
 
-`shortlist.safetensors` in a bundle holds four arrays; `config.json` holds the hash of the file:
+`shortlist.safetensors` in a bundle holds these arrays; `config.json` holds the hash of the file:
 
     offsets   int32, source vocabulary + 1: the targets of source token s are tokens[offsets[s]:offsets[s + 1]]
     tokens    int32: ids of target tokens
     always    int32: ids that are on every list
     loss      float64, one number or none: BLEU that translations lose by the list, where that was measured
+    published int32, one number, if the list was published with the model
 
 Opening one needs no NumPy.
 """
@@ -48,7 +49,14 @@ class Shortlist:
     tokens: "array[int]"
     always: "array[int]"
     loss: float | None = None
-    """BLEU that translations lose by it; None if nobody has measured it. Only a measured list is used by default."""
+    """BLEU that translations lose by it; None if nobody has measured it."""
+    published: bool = False
+    """The model was published with it."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Only a list that was measured, or that the model's publisher uses, is used by default."""
+        return self.loss is not None or self.published
 
     def ids(self, source: Sequence[int]) -> list[int]:
         """The target tokens of a source, sorted. They include the source's own tokens, which a translation may copy."""
@@ -75,7 +83,8 @@ class Shortlist:
 
     def sentence(self) -> str:
         size = f"{len(self.tokens):,} translations of tokens, {len(self.always):,} tokens on every list"
-        return f"{size}, {'not measured' if self.loss is None else f'{self.loss:.2f} BLEU lost'}"
+        unknown = "published with the model" if self.published else "not measured"
+        return f"{size}, {unknown if self.loss is None else f'{self.loss:.2f} BLEU lost'}"
 
     def content(self) -> bytes:
         """The file."""
@@ -85,6 +94,8 @@ class Shortlist:
         arrays: dict[str, Any] = {
             name: np.array(getattr(self, name), np.int32) for name in ("offsets", "tokens", "always")
         }
+        if self.published:
+            arrays["published"] = np.array([1], np.int32)
         return arrays_content({**arrays, "loss": np.array(loss, np.float64)})
 
     def save(self, folder: Path) -> None:
@@ -100,6 +111,7 @@ class Shortlist:
         stored = StoredArrays(path)
         found = {name: entry.dtype for name, entry in stored.header.entries.items()}
         shapes = stored.shapes
+        published = found.pop("published", None) == "I32"
         if found != FORMATS or any(len(shape) != 1 or shape[0] > MOST_TOKENS for shape in shapes.values()):
             raise damaged(path, "its arrays are not those of a shortlist")
         stored.verify()
@@ -107,7 +119,8 @@ class Shortlist:
         loss = stored.numbers("loss", "d")
         if len(offsets) != vocab_size + 1 or not fits(offsets, tokens, always, vocab_size) or len(loss) > 1:
             raise damaged(path, f"it does not fit a vocabulary of {vocab_size:,} tokens")
-        return cls(offsets=offsets, tokens=tokens, always=always, loss=loss[0] if loss else None)
+        measured = loss[0] if loss else None
+        return cls(offsets=offsets, tokens=tokens, always=always, loss=measured, published=published)
 
 
 def fits(offsets: "array[int]", tokens: "array[int]", always: "array[int]", vocab_size: int) -> bool:

@@ -1,13 +1,17 @@
 """Trains a translator on sentence pairs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from qkv.checkpoint.bundle import save_report
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
+from qkv.data.parallel import ParallelText
 from qkv.errors import OptionError, QkvError
 from qkv.evaluation.overlap import Seen, seen_in, write_seen
 from qkv.evaluation.scores import Scorer
@@ -37,6 +41,7 @@ from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
+LEARNED_FROM = 2_000_000  # pairs at most; more do not change a vocabulary
 MIN_SOURCE_LENGTH = 64  # tokens; sentences up to this length are never split
 
 
@@ -111,7 +116,7 @@ class TranslatorTask(Task[Translator]):
         train, valid = both_parts(corpus, tokenizer, settings, context)
         model = build(CONFIGS[settings.model.architecture](settings.model, len(tokenizer), tokenizer))
         learn_from(model, self.teachers, settings.distillation)
-        longest = max(MIN_SOURCE_LENGTH, *map(len, train.sources))
+        longest = max(MIN_SOURCE_LENGTH, train.longest_source)
         defaults = TranslatorDefaults(
             languages=corpus.languages, max_source_length=longest, **asdict(settings.decoding)
         )
@@ -142,7 +147,9 @@ def both_parts(
     """The training part and the validation part, as Data for the training loop."""
     batch_tokens, share = settings.training.batch_tokens, settings.data.bpe_dropout
     common = (tokenizer, batch_tokens, context)
-    train = PairData(corpus.train, *common, shuffled=True, bpe_dropout=share, source_ends=source_ends)
+    train = PairData(
+        corpus.train, *common, shuffled=True, bpe_dropout=share, source_ends=source_ends, say=corpus.say
+    )
     valid = PairData(corpus.valid, *common, shuffled=False, source_ends=source_ends)
     if not len(train) or not len(valid):
         raise QkvError(f"no sentence pair fits into the maximum length of {context} tokens.")
@@ -178,14 +185,21 @@ def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:
-    """Learn one vocabulary for both languages from the training part."""
-    tokenizer = Tokenizer.learn([*corpus.train.source, *corpus.train.target], settings.vocab_size)
+    """Learn one vocabulary for both languages."""
+    tokenizer = Tokenizer.learn(sample_of(corpus.train), settings.vocab_size)
     if exact and len(tokenizer) < settings.vocab_size:
         raise QkvError(
             f"the data yield a vocabulary of at most {len(tokenizer):,} tokens, not {settings.vocab_size:,}: "
             "choose a smaller vocabulary size."
         )
     return tokenizer
+
+
+def sample_of(train: ParallelText) -> Iterator[str]:
+    """What the vocabulary is learned from: all sentences, or those of pairs spread over a large training part."""
+    step = max(1, -(-len(train) // LEARNED_FROM))
+    sample = train if step == 1 else train.select(np.arange(0, len(train), step))
+    return chain(sample.source, sample.target)
 
 
 def architecture(model: ModelSettings, vocab: int, tokenizer: Vocabulary) -> OneStreamConfig:

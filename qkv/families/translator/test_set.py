@@ -66,8 +66,8 @@ class TestSet:
         else:
             source, target = languages_in(path, columns.source_language, columns.target_language)
             pairs = read_pairs(path, source_language=source, target_language=target)
-        first = Column(argument="pairs", texts=pairs.source, path=path)
-        sentences = Sentences(source=pairs.source, references=[pairs.target])
+        first = Column(argument="pairs", texts=list(pairs.source), path=path)
+        sentences = Sentences(source=first.texts, references=[pairs.target])
         return cls(sentences=sentences, first=first, source=first.origin, references=[first.origin])
 
     @classmethod

@@ -205,3 +205,30 @@ def test_subtitles_are_cut_by_the_alignment_of_the_model(monkeypatch: pytest.Mon
     monkeypatch.setattr(Pipeline, "hypotheses", hypotheses)
     qkv.load("model").translate_file("in.srt", "out.srt", progress=False)
     assert Path("out.srt").read_text(encoding="utf-8") == cue.format("eins", "vier und viel")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_memory_is_used_where_it_fits_and_else_only_reported(says: list[str]) -> None:
+    with qkv.Memory.open("memory.qkvm") as memory:
+        memory.add("one %s", "eins %s", context="other")
+        memory.add("the two red cats", "die zwei roten Katzen")
+        memory.add("page 1", "Seite 1")
+        memory.add("lost %s", "verloren")
+    texts = ["one %s", "the two red cars", "page 7", "lost %s"]
+    body = "".join(f'#, c-format\nmsgid "{text}"\nmsgstr ""\n\n' for text in texts)
+    Path("in.po").write_text(PO.decode().split("#,")[0] + body, encoding="utf-8")
+    translator = qkv.load("model")
+    translator.translate_file("in.po", "out.po", memory="memory.qkvm", progress=False)
+    assert says == ["the two red cars", "lost %s"]  # the target of the last one has no placeholder
+    report = report_of("out.po")
+    assert [(each["origin"], each["target"]) for each in report] == [
+        ("memory", "eins %s"), ("model", "(the two red cars)"), ("memory", "Seite 7"), ("model", "(lost %s)")
+    ]  # fmt: skip
+    assert [each.get("memory", {}).get("level") for each in report] == ["exact", None, "adapted", None]
+    assert report[1]["similar"]["target"] == "die zwei roten Katzen"
+    Path("in.txt").write_text("page 3\nnew\n", encoding="utf-8")
+    Path("pairs.tsv").write_text("page 1\tSeite 1\n", encoding="utf-8")
+    translator.translate_file("in.txt", "out.txt", memory="pairs.tsv", json=True, progress=False)
+    lines = [json.loads(line) for line in Path("out.txt").read_text(encoding="utf-8").splitlines()]
+    assert [line["translations"][0]["text"] for line in lines] == ["Seite 3", "(new)"]
+    assert [line.get("memory", {}).get("level") for line in lines] == ["adapted", None]

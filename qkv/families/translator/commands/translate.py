@@ -16,11 +16,13 @@ from qkv.families.translator.options import (
     ANY_CONFIDENCE,
     ANY_FILE,
     DEFAULTS,
+    NO_MEMORY,
     PLAIN_LINES,
     PROTECTED,
     ConfidenceOptions,
     FileOptions,
     LineOptions,
+    MemoryOptions,
     TranslationOptions,
 )
 from qkv.flags import REPEATED, Flag, Positional, Repeated
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from qkv.families.translator.product import Translator
 
 COMMON = {
-    "input", "output", "overwrite", "format", "all", "also-fuzzy", "pivot", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "protect", "scores",
+    "input", "output", "overwrite", "format", "all", "also-fuzzy", "pivot", "target-language", "beam-size", "length-penalty", "num-hypotheses", "glossary", "memory", "protect", "scores",
     "alignments", "json", "min-confidence", "threads", "compute-type",
 }  # fmt: skip
 
@@ -76,6 +78,7 @@ class Translate:
     options: Annotated[TranslationOptions, Flag(name=""), REPEATED] = DEFAULTS
     form: Annotated[LineOptions, Flag(name="")] = PLAIN_LINES
     confidence: Annotated[ConfidenceOptions, Flag(name="")] = ANY_CONFIDENCE
+    memory: Annotated[MemoryOptions, Flag(name="")] = NO_MEMORY
     ensemble: Repeated[tuple[Path, ...]] = ()
     """Another model with the same vocabulary. Probabilities are averaged. Can be given several times."""
     running: Annotated[Running, Flag(name="")] = DEFAULT_RUNNING
@@ -113,15 +116,16 @@ def print_translations(
 
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
     pipeline, number, pace = translator._pipeline, 1, Pace(LINES_AT_ONCE)
-    for chunk in chunks(command):
-        with count_progress("translating", len(chunk)) as done:
-            for portion in pace.portions(chunk):
-                for each in before:
-                    portion = each._pipeline.best(portion, in_between(command.options))
-                for record in lines.records(pipeline, portion, done, first=number):
-                    print(record)
-                sys.stdout.flush()
-                number += len(portion)
+    with translator._open_recall(lines) as recall:
+        for chunk in chunks(command):
+            with count_progress("translating", len(chunk)) as done:
+                for portion in pace.portions(chunk):
+                    for each in before:
+                        portion = each._pipeline.best(portion, in_between(command.options))
+                    for record in lines.records(pipeline, portion, done, number, recall):
+                        print(record)
+                    sys.stdout.flush()
+                    number += len(portion)
 
 
 def check(command: Translate) -> None:
@@ -153,9 +157,10 @@ def models_of(command: Translate) -> list[Path]:
 def check_pivot(command: Translate) -> None:
     """The first step gives the second one text, and nothing else."""
     glossary = command.options.glossary.terms
-    if glossary or command.ensemble or command.output is not None or not line_translation(command).only_text:
+    others = command.ensemble or command.memory != NO_MEMORY or command.output is not None
+    if glossary or others or not line_translation(command).only_text:
         raise QkvError(
-            "--pivot translates texts and lines to text: leave out --output, --glossary, --ensemble, --json, --scores, --alignments, "
+            "--pivot translates texts and lines to text: leave out --output, --glossary, --memory, --ensemble, --json, --scores, --alignments, "
             "--num-hypotheses and --min-confidence."
         )
 
@@ -181,7 +186,9 @@ def open_translator(command: Translate, folder: Path) -> "Translator":
 def line_translation(command: Translate) -> "LineTranslation":
     from qkv.families.translator.lines import LineTranslation
 
-    return LineTranslation(options=command.options, confidence=command.confidence, form=command.form)
+    return LineTranslation(
+        options=command.options, confidence=command.confidence, form=command.form, memory=command.memory
+    )
 
 
 # Input -----------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def measure_student(distillation: Distillation, out: Path) -> dict[str, Any]:
         out, distillation.training_data.file, read_pairs(distillation.valid_file()), scorer
     )
     exact: Translator = load(out, EXACT)
-    sets, sources = {}, []
+    sets, sources = {}, list[str]()
     for name, path, part in distillation.held_out_sets():
         theirs = read_translations(distillation.teacher_translations(name, path))
         with distillation.display.progress(f"translating {name} with the student", len(part)) as done:

@@ -22,10 +22,10 @@ from qkv.corpus.language import FEWEST_LETTERS, USUAL, identifier, known_code
 from qkv.corpus.output import new_file
 from qkv.corpus.records import holds_pairs, suffix_of
 from qkv.corpus.words import plain
-from qkv.data.cleaning import text_length
 from qkv.data.documents import text_in_json
 from qkv.data.holding_out import count_to_hold_out
 from qkv.data.lines import not_utf8, numbered_lines, one_line, open_file
+from qkv.data.pair_facts import text_length
 from qkv.data.parallel import iterate_pairs
 from qkv.errors import DataError, InputError, MissingExtraError
 

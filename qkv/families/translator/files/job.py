@@ -15,6 +15,7 @@ from qkv.families.translator.files.translating import translate
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import FileOptions
 from qkv.families.translator.pipeline import Pipeline
+from qkv.families.translator.recall import Recall
 from qkv.runtime.file_job import rename_new
 
 MOST_BYTES = 100_000_000  # a file is read as a whole
@@ -30,13 +31,21 @@ class CatalogJob:
             check_new_file("output", path, overwrite=overwrite, inputs=[source])
 
     def run(
-        self, pipeline: Pipeline, lines: LineTranslation, files: FileOptions, *, progress: bool = True
+        self,
+        pipeline: Pipeline,
+        lines: LineTranslation,
+        files: FileOptions,
+        *,
+        recall: Recall | None = None,
+        progress: bool = True,
     ) -> None:
         content = read_bytes(self.source)
         document = self.read(content, None, files)
         target, options = languages_for(self.source, document, pipeline, lines.options)
         document = self.read(content, target, files)
-        outcomes = translate(document, pipeline, replace(lines, options=options), files, target, progress)
+        outcomes = translate(
+            document, pipeline, replace(lines, options=options), files, target, recall, progress
+        )
         written = document.write([each.new for each in outcomes])
         if not self.is_exact(document, written, target, outcomes, files):
             raise QkvError(

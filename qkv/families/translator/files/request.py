@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.recall import Recall
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -11,3 +12,4 @@ class Request:
     source: str | None = None
     """Languages, if they are known."""
     target: str | None = None
+    recall: Recall | None = None

@@ -9,6 +9,7 @@ from qkv.families.translator.files.steps import steps_of
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import FileOptions
 from qkv.families.translator.pipeline import Pipeline
+from qkv.families.translator.recall import Recall
 
 
 def is_selected(segment: Segment, files: FileOptions) -> bool:
@@ -26,11 +27,12 @@ def translate(
     lines: LineTranslation,
     files: FileOptions,
     target: str | None,
+    recall: Recall | None,
     progress: bool,
 ) -> list[Outcome]:
     selected = [place for place, segment in enumerate(document.segments) if is_selected(segment, files)]
     source, _ = pipeline.defaults.languages.named()
-    request = Request(options=lines.options, source=source, target=target)
+    request = Request(options=lines.options, source=source, target=target, recall=recall)
     steps = [steps_of(document.segments[place], request) for place in selected]
     ask = Asking(pipeline, lines.options, progress)
     drafts = {place: draft for place, [draft] in zip(selected, drafts_of(steps, ask), strict=True)}
