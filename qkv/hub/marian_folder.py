@@ -1,7 +1,7 @@
 """A folder with a model of Marian, as OPUS-MT and Firefox publish them: weights, vocabularies, a shortlist and settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qkv.errors import DataError
@@ -11,6 +11,7 @@ from qkv.hub.marian_yaml import Value, read_mapping, read_vocabulary
 
 SETTINGS = ("decoder.yml", "config.yml", "config.*.yml", "*.decoder.yml")
 WEIGHTS, PIECES, LISTS = ("*.npz", "model*.bin"), ("*.spm",), ("lex*.bin", "lex.*")
+PIECES_OF_OPUS = ("source.spm", "target.spm")
 OF_CTRANSLATE2 = ("shared_vocabulary.*", "source_vocabulary.*")
 
 
@@ -18,7 +19,7 @@ OF_CTRANSLATE2 = ("shared_vocabulary.*", "source_vocabulary.*")
 class MarianVocabulary:
     path: Path
     content: bytes | None = None
-    """Of a SentencePiece model; its pieces are the tokens."""
+    """Of a SentencePiece model. Its pieces are the tokens, unless there are others."""
     tokens: tuple[str, ...] = ()
     """Of a plain vocabulary."""
 
@@ -107,7 +108,18 @@ def read_vocabularies(folder: Path, named: Value | None) -> tuple[MarianVocabula
                 "with `vocabs`."
             )
     first = read_one(source)
-    return first, first if target == source else read_one(target)
+    return with_pieces(folder, first, first if target == source else read_one(target))
+
+
+def with_pieces(
+    folder: Path, source: MarianVocabulary, target: MarianVocabulary
+) -> tuple[MarianVocabulary, MarianVocabulary]:
+    """OPUS-MT has a plain vocabulary, and a SentencePiece model for each language that splits texts into its tokens."""
+    paths = [folder / name for name in PIECES_OF_OPUS]
+    if not (source.tokens and target.tokens and all(path.is_file() for path in paths)):
+        return source, target
+    first, second = (path.read_bytes() for path in paths)
+    return replace(source, content=first), replace(target, content=second)
 
 
 def read_one(path: Path) -> MarianVocabulary:

@@ -6,7 +6,7 @@ from typing import Any
 
 from qkv.checkpoint.files import read_json
 from qkv.errors import DataError
-from qkv.published.pairs import Pair, code_of
+from qkv.published.pairs import Pair, code_of, pair_of, written
 
 PACKAGE = "qkv_starter"
 LICENSE = "CC-BY-4.0"
@@ -14,7 +14,7 @@ LICENSE = "CC-BY-4.0"
 
 def starter_folder(pair: Pair) -> Path | None:
     package = package_folder()
-    folder = None if package is None else package / "-".join(code_of(each) for each in pair)
+    folder = None if package is None else package / written((code_of(pair[0]), code_of(pair[1])))
     return folder if folder is not None and (folder / "config.json").is_file() else None
 
 
@@ -31,7 +31,7 @@ def starter_pairs() -> list[Pair]:
     if package is None:
         return []
     names = sorted(each.parent.name for each in package.glob("*-*/config.json"))
-    return [(source, target) for source, _, target in (name.partition("-") for name in names)]
+    return [pair for pair in map(pair_of, names) if pair is not None]
 
 
 def starter_scores(folder: Path) -> dict[str, dict[str, float]]:

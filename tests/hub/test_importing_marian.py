@@ -1,6 +1,7 @@
 """Models of Marian become bundles that compute the same. The models here are tiny, random, and written with NumPy."""
 
 import io
+import json
 import random
 import struct
 from pathlib import Path
@@ -21,7 +22,7 @@ from marian_files import (
     plain_folder,
     random_weights,
 )
-from published import mixed_lines
+from published import mixed_lines, write_marian_tokenizer
 
 import qkv
 from qkv.errors import QkvError
@@ -30,6 +31,7 @@ from qkv.families.translator.marian_shortlist import read_shortlist
 from qkv.hub.importing import Imported
 from qkv.hub.importing_marian import import_from_marian
 from qkv.hub.marian_file import MarianWeights
+from qkv.hub.marian_folder import is_marian
 from qkv.hub.marian_yaml import read_mapping, read_vocabulary
 
 
@@ -200,6 +202,30 @@ def test_a_folder_of_firefox_is_read_with_its_pieces_shortlist_and_languages(tmp
     ids = {name: id for id, name in enumerate(names)}
     found = read_shortlist(text, ids, ids, pad=size, end=0, limits=["3", "2"])
     assert found.ids([5]) == [0, 1, 2, 5, 8, 9]
+
+
+def test_a_folder_of_opus_splits_texts_into_the_tokens_of_its_vocabulary(tmp_path: Path) -> None:
+    """A plain vocabulary for both languages, and a SentencePiece model for each."""
+    folder = tmp_path / "opus"
+    vocabulary = write_marian_tokenizer(folder)
+    del vocabulary["<pad>"]  # Marian has none
+    size = len(vocabulary)
+    np.savez(folder / "opus.model1.npz", **random_weights("tied-embeddings-all", sizes=(size, size)))
+    (folder / "opus.vocab.yml").write_text(
+        "".join(f"{json.dumps(token, ensure_ascii=False)}: {id}\n" for token, id in vocabulary.items()),
+        encoding="utf-8",
+    )
+    (folder / "decoder.yml").write_text(
+        "relative-paths: true\nmodels:\n  - opus.model1.npz\nvocabs:\n  - opus.vocab.yml\n  - opus.vocab.yml\n"
+    )
+    assert is_marian(folder)
+    product = read(folder, tmp_path / "bundle").product
+    for name, tokenizer in (("source", product.tokenizer), ("target", product.tokenizer.target)):
+        theirs = sentencepiece.SentencePieceProcessor(model_file=str(folder / f"{name}.spm"))
+        for line in mixed_lines(20, 9):
+            pieces = theirs.encode(line, out_type=str)
+            assert tokenizer.encode(line) == [vocabulary.get(piece, vocabulary["<unk>"]) for piece in pieces]
+    assert qkv.load(tmp_path / "bundle").translate(mixed_lines(2, 4), beam_size=1)
 
 
 def test_damaged_and_hostile_files_are_errors(tmp_path: Path) -> None:

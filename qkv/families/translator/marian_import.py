@@ -216,7 +216,7 @@ def names_in(folder: MarianFolder, place: int) -> list[str]:
     """The tokens of a side, as many as the model has."""
     vocabulary, sizes = folder.vocabularies[place], folder.model.get("dim-vocabs")
     names = list(vocabulary.tokens)
-    if vocabulary.content is not None:
+    if not names and vocabulary.content is not None:
         names = piece_names(vocabulary.content, str(vocabulary.path))
     if len(set(names)) != len(names):
         raise DataError(f"{vocabulary.path}: a token occurs twice.")
