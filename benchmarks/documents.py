@@ -47,7 +47,9 @@ COLUMNS = ("files", "read", "segments", "with codes", "characters", "identity", 
 
 def read(format: str, content: bytes) -> Document:
     if format in CATALOGS:
-        return read_catalog(format, content, TARGET)
+        return read_catalog(
+            format, content, None if format == "epub" else TARGET
+        )  # a book states its language
     return read_document(f"file.{format}", content)
 
 

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qkv.api.adapting import adapt
     from qkv.api.checking import CheckReport, check
     from qkv.api.cleaning import Cleaned, clean
     from qkv.api.conversion import ExportReport, export, import_model
@@ -137,6 +138,7 @@ __all__ = [
     "Translator",
     "ValidationEvent",
     "__version__",
+    "adapt",
     "check",
     "clean",
     "distill",
@@ -225,6 +227,7 @@ WHERE = {
     "TranslationReport": "qkv.families.translator.translation_report",
     "Translator": "qkv.families.translator.product",
     "ValidationEvent": "qkv.training.callbacks",
+    "adapt": "qkv.api.adapting",
     "check": "qkv.api.checking",
     "clean": "qkv.api.cleaning",
     "distill": "qkv.api.distillation",

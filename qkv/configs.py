@@ -18,6 +18,20 @@ def to_dict(config: Any) -> dict[str, Any]:
     return dataclasses.asdict(config)
 
 
+def to_saved(config: Any) -> dict[str, Any]:
+    """The config of a bundle: without fields that have their default, so that a version without a new field reads it too.
+
+    So the default of a new field must be what models without it do, and must never change.
+    """
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.default is not dataclasses.MISSING and value == field.default:
+            continue
+        found[field.name] = to_saved(value) if dataclasses.is_dataclass(value) else value
+    return found
+
+
 def changed_paths(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The paths of the settings whose values differ."""
     found: list[tuple[str, ...]] = []

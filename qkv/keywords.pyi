@@ -143,13 +143,21 @@ class TranslateFileKeywords(TypedDict, total=False):
             "strings",
             "yaml",
             "yml",
+            "md",
+            "markdown",
+            "mdx",
             "docx",
             "pptx",
+            "xlsx",
+            "odt",
+            "epub",
         ]
         | None
     )
     all: bool
     also_fuzzy: bool
+    accelerator: Literal["&", "_", "~"] | None
+    max_length_ratio: float | None
     memory: str | None
     beam: int | None
 
@@ -492,7 +500,6 @@ class DistillKeywords(TypedDict, total=False):
     label_smoothing: float
     beam_size: int
     length_penalty: float
-    teacher_models: Iterable[str]
     distillation_weight: float
     distillation_temperature: float
     out: str | Path

@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_dict, to_saved
 from qkv.errors import QkvError
 from qkv.families.translator.recipes import RECIPES
 from qkv.families.translator.settings import TranslatorSettings
@@ -38,6 +38,15 @@ def built(**values: object) -> Outer:
 
 def test_missing_settings_have_their_defaults() -> None:
     assert built() == Outer(inner=Inner(width=8), rate=0.1)
+
+
+def test_a_saved_config_leaves_out_what_has_its_default_so_that_older_versions_read_it() -> None:
+    saved = to_saved(Outer(inner=Inner(width=8, norm="post"), rate=0.1, quiet=True))
+    assert saved == {"inner": {"width": 8, "norm": "post"}, "rate": 0.1, "quiet": True}
+    assert from_dict(Outer, saved, "config.json") == Outer(
+        inner=Inner(width=8, norm="post"), rate=0.1, quiet=True
+    )
+    assert to_saved(built()) == {"inner": {"width": 8}, "rate": 0.1}
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

@@ -66,7 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "family.distillation": ALWAYS
     | {
-        "text", "data", "corpus", "checkpoint", "evaluation", "runtime", "training", "families",
+        "text", "data", "corpus", "localization", "checkpoint", "evaluation", "runtime", "training", "families",
         "family.inputs", "family.options", "family.product", "family.settings",
     },
     "api": ALWAYS
@@ -127,7 +127,7 @@ ROLES = {
     "hub": "hub", "hub_tokenizer": "hub", "hub_vocabularies": "hub", "hub_defaults": "hub", "hub_weights": "hub", "ctranslate2": "hub", "ctranslate2_import": "hub", "ctranslate2_tokenizer": "hub", "marian_import": "hub", "marian_shortlist": "hub",
     "guarantees": "product", "files": "product", "pipeline": "product", "recall": "product", "lines": "product", "sheet": "product", "segments": "product", "text_search": "product", "classifier": "product", "encoding": "product", "codes": "product",
     "trace": "trace", "word_attention": "trace", "recompute": "recompute", "recompute_recurrent": "recompute",
-    "forced": "product", "distillation": "distillation",
+    "forced": "product", "distillation": "distillation", "adaptation": "distillation",
     "commands": "commands",
     "__init__": "record",
 }  # fmt: skip

@@ -36,6 +36,7 @@ ALLOWED = {
     "families/translator/evaluation_options.py": ("--beam", "--out"),
     "api/cleaning.py": ("--out",),
     "training/command.py": ("--out",),
+    "api/adapting.py": ("--out",),
     "api/distillation.py": ("--out",),
     # A model card shows a command to try.
     "families/dalle/codebook_task.py": ("qkv train dalle --codebook .",),

@@ -132,7 +132,7 @@ def check(files: Any, *, progress: bool = True, **options: Unpack[CheckKeywords]
     """Find mistakes in files with translations: placeholders, tags, numbers, punctuation and more, as `qkv check` does.
 
     Args:
-        files: A file or several: .po, .tmx, .tsv, or files that hold one language (.json, .arb, .txt) together with
+        files: A file or several: .po, .xliff, .ts, .tmx, .tsv, or files that hold one language, such as .json, together with
             `source`.
         progress: Show a progress bar if it takes a while.
 

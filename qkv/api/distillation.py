@@ -62,7 +62,11 @@ def nominal_distillation(recipe: str | None) -> DistillCommand:
     return DistillCommand(teachers=missing, output=missing, recipe=recipe or "automatic", settings=settings)
 
 
-@with_options(nominal_distillation(None), aliases={"valid": "valid_pairs", "test": "test_pairs"})
+@with_options(
+    nominal_distillation(None),
+    aliases={"valid": "valid_pairs", "test": "test_pairs"},
+    without=["teacher_models"],  # the first argument
+)
 def distill(
     teachers: Any,
     text: Any = None,

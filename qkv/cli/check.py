@@ -19,7 +19,7 @@ STYLES = {"error": "bold red", "warning": "yellow", "info": "dim"}
 @dataclass(frozen=True, kw_only=True)
 class CheckCommand:
     files: Annotated[Positional[tuple[Path, ...]], Flag(metavar="FILE")]
-    """Files with translations: .po, .tmx, .tsv; or .json, .arb and .txt files with one language, together with --source."""
+    """Files with translations: .po, .xliff, .ts, .tmx, .tsv; or files with one language, such as .json, together with --source."""
     options: Annotated[CheckOptions, Flag(name="")] = field(default_factory=CheckOptions)
     json: bool = False
     """Print the report as one JSON document."""

@@ -44,14 +44,14 @@ def read_options(
         default: An instance with the defaults, if they differ from the class's.
         common: Names of the options that `--help` shows; `--help-all` shows the rest. None for all.
         needs: Options that choose this command among others of the same name.
-        hidden: Flags that no help shows, because the command rejects them with a better message.
+        hidden: Flags that neither help nor completion shows, because the command rejects them with a better message.
     """
     fields = option_fields(kind, default)
+    shown = [field for field in fields if not {*hidden} & {*field.names}]
     if arguments == [LIST_OPTIONS]:
-        raise ListedOptions(fields)
+        raise ListedOptions(shown)
     if wants_help(arguments):
         everything = HELP_ALL in arguments
-        shown = [field for field in fields if not {*hidden} & {*field.names}]
         sys.stdout.write(help_text(prog, description, shown, common, everything=everything, needs=needs))
         sys.exit(0)
     check_renamed(prog, fields, arguments)

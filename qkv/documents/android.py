@@ -9,6 +9,7 @@ from qkv.documents.document import Document, Segment
 from qkv.documents.plural_forms import Numbers, usual_categories
 from qkv.documents.xml_slots import ILLEGAL, Content, XmlBytes, cdata
 from qkv.documents.xml_slots import escape as xml_escape
+from qkv.documents.xml_slots import segment_of as slot_of
 from qkv.documents.xml_tree import Node, check_root, encoding_of, subtrees
 
 ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(.))|(")|([ \t\r\n]+)', re.DOTALL)
@@ -48,18 +49,8 @@ def segment_of(xml: XmlBytes, node: Node, key: str, plural: str = "") -> Iterato
     found = coded(content.parts)
     if found is None or not found.has_letters:
         return
-    codes, escape = found.codes, content.escape
-    yield Segment(
-        text=found.text,
-        start=found.start,
-        end=found.end,
-        encode=lambda text: xml.encode(codes.restore(text, escape) if codes else escape(text)),
-        markup=codes is not None,
-        codes=codes,
-        key=key,
-        dialect="c-format",
-        plural=plural,
-    )
+    segment = slot_of(xml, found, content.escape)
+    yield replace(segment, key=key, dialect="c-format", plural=plural)
 
 
 def markup(xml: XmlBytes, node: Node) -> list[Part]:

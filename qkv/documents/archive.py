@@ -90,15 +90,23 @@ class Archive:
         known = next((member for member in self.members if member.name == name), None)
         if known is not None:
             return known
-        info = next(each for each in self.infos if each.filename == name)
-        base = self.size
-        if base + info.file_size > MOST_BYTES:
+        base, content = self.size, self.peek(name)
+        if base + len(content) > MOST_BYTES:
             raise DataError(f"its texts have more than {MOST_BYTES:,} bytes.")
-        if info.file_size > max(BOMB_BYTES, BOMB_RATIO * info.compress_size):
-            raise DataError(f"the member '{name[:60]}' grows too much when it is unpacked.")
-        member = Member(name, self.unpacked(info), base)
+        member = Member(name, content, base)
         self.members.append(member)
         return member
+
+    def peek(self, name: str) -> bytes:
+        """The content of a member that is not edited."""
+        info = next((each for each in self.infos if each.filename == name), None)
+        if info is None:
+            raise DataError(f"it has no member '{name[:60]}'.")
+        if info.file_size > MOST_BYTES:
+            raise DataError(f"the member '{name[:60]}' has more than {MOST_BYTES:,} bytes.")
+        if info.file_size > max(BOMB_BYTES, BOMB_RATIO * info.compress_size):
+            raise DataError(f"the member '{name[:60]}' grows too much when it is unpacked.")
+        return self.unpacked(info)
 
     @property
     def size(self) -> int:

@@ -5,8 +5,11 @@ from pathlib import PurePath
 
 from qkv.documents.android import read_android
 from qkv.documents.document import Document
+from qkv.documents.epub import read_epub
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
+from qkv.documents.markdown import read_markdown, read_mdx
+from qkv.documents.odf import read_odt
 from qkv.documents.office import read_docx, read_pptx
 from qkv.documents.plain import read_plain
 from qkv.documents.po import read_po
@@ -14,6 +17,7 @@ from qkv.documents.properties import read_properties
 from qkv.documents.qt import read_qt
 from qkv.documents.reading import DEFAULT_READING, Reading, ReadingOptions
 from qkv.documents.resx import read_resx
+from qkv.documents.spreadsheet import read_xlsx
 from qkv.documents.strings import read_strings
 from qkv.documents.subtitles import read_srt, read_vtt
 from qkv.documents.xliff import read_xliff
@@ -37,8 +41,14 @@ FORMATS: dict[str, Reader] = {
     "htm": without_options(read_html),
     "srt": read_srt,
     "vtt": read_vtt,
+    "md": with_target(read_markdown),
+    "markdown": with_target(read_markdown),
+    "mdx": with_target(read_mdx),
     "docx": with_target(read_docx),
     "pptx": with_target(read_pptx),
+    "xlsx": with_target(read_xlsx),
+    "odt": with_target(read_odt),
+    "epub": with_target(read_epub),
 }
 """Running text. Servers accept these."""
 CATALOGS: dict[str, Reader] = {

@@ -1,4 +1,4 @@
-"""Word documents, presentations and spreadsheets (.docx, .pptx, .xlsx): paragraphs and cells with text."""
+"""Word documents and presentations (.docx, .pptx): paragraphs with text."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,6 @@ CONTENT_TYPES = "[Content_Types].xml"
 MEDIA_TYPES = {
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 DOCX_PARTS = ("document.main", "header", "footer", "footnotes", "endnotes", "comments")
 PPTX_PARTS = ("slide", "notesSlide", "comments")
@@ -38,7 +37,7 @@ def parts_of(archive: Archive, family: str, kinds: Sequence[str]) -> list[str]:
     if CONTENT_TYPES not in archive.names:
         raise DataError(f"it is not an Office file: it has no {CONTENT_TYPES}.")
     known = set(archive.names)
-    types = Archive.of(archive.content).read(CONTENT_TYPES).content
+    types = archive.peek(CONTENT_TYPES)
     found = []
     for node in subtrees(types, "Override"):
         kind = (node.get("ContentType") or "").rpartition(f"{family}.")[2].removesuffix("+xml")

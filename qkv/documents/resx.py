@@ -1,10 +1,11 @@
 """Strings of .NET (.resx): the values of data elements without a type. The file holds one language."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from qkv.documents.codes import Part, coded
 from qkv.documents.document import Document, Segment
-from qkv.documents.xml_slots import ILLEGAL, XmlBytes, escape_edges
+from qkv.documents.xml_slots import ILLEGAL, XmlBytes, segment_of
 from qkv.documents.xml_tree import Node, check_root, encoding_of, subtrees
 
 OF_THE_DESIGNER = ">>"
@@ -32,14 +33,5 @@ def segments_of(xml: XmlBytes, node: Node) -> Iterator[Segment]:
     found = coded(content.parts)
     if found is None or not found.has_letters:
         return
-    codes, escape = found.codes, content.escape
-    yield Segment(
-        text=found.text,
-        start=found.start,
-        end=found.end,
-        encode=lambda text: xml.encode(escape_edges(codes.restore(text, escape) if codes else escape(text))),
-        markup=codes is not None,
-        codes=codes,
-        key=name,
-        dialect="python-brace-format",  # {0:N2}, and {{ for a brace, as in .NET
-    )
+    segment = segment_of(xml, found, content.escape)
+    yield replace(segment, key=name, dialect="python-brace-format")  # {0:N2}, and {{ for a brace, as in .NET

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from qkv.documents.codes import Part
-from qkv.documents.document import Edit
+from qkv.documents.codes import Coded, Part, coded
+from qkv.documents.document import Edit, Segment
 from qkv.documents.xml_tree import Node, Text
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -153,6 +153,37 @@ class XmlBytes:
                     self.code("kept" if each.text.startswith("&") else "single", each.start, each.end)
                 )
         return found
+
+
+Parts = list[Part | None]
+"""None where a text cannot continue."""
+
+
+def segments_between(
+    xml: XmlBytes, parts: Parts, write: Callable[[str], str], formatting: Callable[[Part], bool]
+) -> Iterator[Segment]:
+    """The texts of a mixed content. White space at their edges is written so that it belongs to them."""
+    current: list[Part] = []
+    for part in [*parts, None]:
+        if part is not None:
+            current.append(part)
+            continue
+        found = coded(current, formatting)
+        current = []
+        if found is not None and found.has_letters:
+            yield segment_of(xml, found, write)
+
+
+def segment_of(xml: XmlBytes, found: Coded, write: Callable[[str], str]) -> Segment:
+    codes = found.codes
+    return Segment(
+        text=found.text,
+        start=found.start,
+        end=found.end,
+        encode=lambda text: xml.encode(escape_edges(codes.restore(text, write) if codes else write(text))),
+        markup=codes is not None,
+        codes=codes,
+    )
 
 
 class Content(NamedTuple):

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+DISTILLATION_TITLE = "## Distillation"
+"""Of the section that compares a student with its teachers."""
+
 
 def cell(text: Any) -> str:
     """Escape text for a Markdown table, in which | ends a cell even inside code."""

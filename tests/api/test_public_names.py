@@ -33,7 +33,7 @@ NAMES = """
     ImageClassificationReport ImageClassifier ImageGenerator InputError InputTypeError LanguageModel LanguageModelReport
     Learned Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions PublishedModel PublishedModels QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
-    TranslationOptions TranslationReport Translator ValidationEvent __version__ check clean distill evaluate explore export fine_tune get
+    TranslationOptions TranslationReport Translator ValidationEvent __version__ adapt check clean distill evaluate explore export fine_tune get
     import_model info learn load models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
@@ -64,6 +64,7 @@ def test_importing_qkv_imports_neither_torch_nor_numpy() -> None:
 
 
 CALLS = {
+    "adapt": "qkv.adapt('runs/en-de', [('one', 'eins')], output='adapted')",
     "clean": "qkv.clean([('one two', 'eins zwei')], output='clean.tsv', source_language='en', target_language='de', progress=False)",
     "check": "qkv.check('clean.tsv')",
     "distill": "qkv.distill('runs/en-de', ['one two'], output='student')",

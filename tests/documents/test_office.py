@@ -57,7 +57,47 @@ PPTX = archive_of(
         "ppt/slides/slide1.xml": SLIDE,
     }
 )
-FILES = {"docx": DOCX, "pptx": PPTX}
+S = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+XLSX = archive_of(
+    **{
+        "[Content_Types].xml": TYPES.format(
+            OVERRIDE.format("xl/sharedStrings.xml", "spreadsheetml.sharedStrings")
+            + OVERRIDE.format("xl/worksheets/sheet1.xml", "spreadsheetml.worksheet")
+        ),
+        "xl/sharedStrings.xml": f"""<sst {S}><si><t>Total cost</t></si><si><t>Yes</t></si><si><t>Column</t></si>\
+<si><r><rPr><b/></rPr><t>Bold</t></r><r><t xml:space="preserve"> and plain</t></r><rPh><t>x</t></rPh></si></sst>""",
+        "xl/worksheets/sheet1.xml": f"""<worksheet {S}><c><f>IF(A1="Yes",1,0)</f><v>0</v></c>\
+<c t="inlineStr"><is><t>Inline</t></is></c></worksheet>""",
+        "xl/tables/table1.xml": f"""<table {S}><tableColumn id="1" name="Column"/></table>""",
+    }
+)
+T = 'xmlns:text="t" xmlns:office="o" xmlns:style="s" xmlns:fo="f"'
+ODT = archive_of(
+    **{
+        "mimetype": "application/vnd.oasis.opendocument.text",
+        "content.xml": f"""<office:d {T}><style:style style:name="T1" style:family="text"><style:text-properties fo:language="en"/></style:style>\
+<text:tracked-changes><text:deletion><text:p>Gone</text:p></text:deletion></text:tracked-changes><text:h>A <text:span text:style-name="T1">plain</text:span> title</text:h>\
+<text:p>See <text:span text:style-name="T2">bold</text:span><text:tab/><text:page-number>3</text:page-number> now<text:note><text:note-body>\
+<text:p>Note</text:p></text:note-body></text:note>.</text:p></office:d>""",
+    }
+)
+CHAPTER = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">
+<html xmlns="http://www.w3.org/1999/xhtml"><head><title>One</title><style>p {}</style></head><body><h1>One</h1>
+<p>It&nbsp;is <em>very</em>
+  long: <code>x</code> &amp; <a href="b.xhtml">more</a>.<br/>Next</p><p translate="no">Never</p></body></html>"""
+EPUB = archive_of(
+    **{
+        "mimetype": "application/epub+zip",
+        "META-INF/container.xml": '<container><rootfile full-path="O/p.opf"/></container>',
+        "O/p.opf": """<package xmlns:dc="d"><dc:language>en</dc:language><item href="a%20b.xhtml" media-type="application/xhtml+xml"/>
+<item href="t.ncx" media-type="application/x-dtbncx+xml"/></package>""",
+        "O/a b.xhtml": CHAPTER,
+        "O/t.ncx": "<ncx><navLabel><text>Chapter one</text></navLabel></ncx>",
+    }
+)
+FILES = {"docx": DOCX, "pptx": PPTX, "xlsx": XLSX, "odt": ODT, "epub": EPUB}
+EDITED = ("word/document", "ppt/slides", "xl/shared", "xl/worksheets", "content.xml", "O/a b", "O/t.ncx")
 
 
 def members_of(content: bytes) -> dict[str, bytes]:
@@ -79,6 +119,33 @@ def test_runs_of_a_word_document_are_texts_with_codes() -> None:
         "after",
     ]
     assert texts(read_catalog("pptx", PPTX)) == ["Slide <g1>title</g1><x1/>{{1}} end"]
+
+
+def test_cells_that_formulas_and_tables_refer_to_are_left() -> None:
+    document = read_catalog("xlsx", XLSX)
+    assert [(each.text, bool(each.held)) for each in document.segments] == [
+        ("Total cost", False),
+        ("Yes", True),
+        ("Column", True),
+        ("<g1>Bold</g1> and plain", False),
+        ("Inline", False),
+    ]
+
+
+def test_texts_of_books_and_of_libreoffice() -> None:
+    assert texts(read_catalog("odt", ODT)) == ["A plain title", "See <g1>bold</g1><x1/>{{1}} now", "Note"]
+    book = read_catalog("epub", EPUB, "de")
+    assert texts(book) == [
+        "One",
+        "One",
+        "It\u00a0is <g1>very</g1> long: {{1}} &amp; <g2>more</g2>.",
+        "Next",
+        "Chapter one",
+    ]
+    written = book.write([None, "Eins", None, None, None])
+    assert b"<dc:language>de</dc:language>" in members_of(written)["O/p.opf"]
+    assert written[:68] == EPUB[:68]  # the type comes first and is stored
+    assert written[30:38] == b"mimetype"
 
 
 def test_a_translation_is_written_as_runs() -> None:
@@ -114,9 +181,11 @@ def test_own_texts_give_the_same_bytes_and_other_texts_read_back(name: str) -> N
     before, after = members_of(FILES[name]), members_of(written)
     assert list(before) == list(after)
     changed = {member for member in before if before[member] != after[member]}
-    assert changed == {member for member in before if member.startswith(("word/document", "ppt/slides"))}
+    assert changed == {member for member in before if member.startswith(EDITED)}
     for member in changed:
-        etree.fromstring(after[member])
+        etree.fromstring(
+            after[member], etree.XMLParser(load_dtd=False, no_network=True, resolve_entities=False)
+        )
     with zipfile.ZipFile(io.BytesIO(FILES[name])) as one, zipfile.ZipFile(io.BytesIO(written)) as other:
         for old, made in zip(one.infolist(), other.infolist(), strict=True):
             assert (old.date_time, old.external_attr, old.compress_type) == (

@@ -4,7 +4,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def one_stream() -> Translator:
     values = {
         name: value
         for name, value in vars(whole.model.config).items()
-        if name not in ("encoder", "decoder_cell")
+        if name in {field.name for field in fields(OneStreamConfig)}
     }
     config = OneStreamConfig(**{**values, "positions": "rotary", "output_bias": True})
     return Translator(OneStream(config), whole.tokenizer, whole._defaults)

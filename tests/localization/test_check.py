@@ -79,7 +79,7 @@ def test_a_check_finds_its_mistake_and_no_other_complains(name: str, tmp_path: P
 def test_every_check_is_tested_here_or_against_msgfmt() -> None:
     names = {each.name for each in checks_for(Glossary(), 3.0) if not isinstance(each, FileCheck)}
     tested = {name for _, _, wanted in CASES.values() for name in wanted}
-    assert names - tested == {"format", "plural-forms", "doubtful", "extra-key"}
+    assert names - tested == {"format", "icu", "plural-forms", "doubtful", "extra-key"}
 
 
 CATALOG = """\
@@ -143,6 +143,41 @@ def test_texts_with_one_key_are_compared_and_missing_ones_reported(tmp_path: Pat
     ]
     with pytest.raises(qkv.DataError, match="holds one language"):
         qkv.check(tmp_path / "ru.json")
+
+
+def test_icu_messages_are_compared_by_arguments_and_cases(tmp_path: Path) -> None:
+    source = "{n, plural, =0 {none} one {# file of {who}} other {# files of {who}}}"
+    choice = "{sex, select, female {her} other {their}}"
+    texts = {
+        "good": (source, "{n, plural, one {# Datei von {who}} other {# Dateien von {who}}}"),
+        "lost": (source, "{n, plural, one {# Datei} other {# Dateien}}"),
+        "other": (source, "{n, plural, one {# Datei von {who}}}"),
+        "open": (source, "{n, plural, one {# Datei von {who}} other {# Dateien"),
+        "case": (choice, "{sex, select, male {sein} other {ihr}}"),
+    }
+    for name, side in (("en.arb", 0), ("de.arb", 1)):
+        (tmp_path / name).write_text(json.dumps({key: pair[side] for key, pair in texts.items()}))
+    report = qkv.check(tmp_path / "de.arb", source=tmp_path / "en.arb", progress=False)
+    errors = [(each.key, each.check) for each in report.findings if each.severity == "error"]
+    assert errors == [("lost", "icu"), ("other", "icu"), ("open", "icu"), ("case", "icu"), ("case", "icu")]
+
+
+def test_other_formats_are_read_as_they_are_translated(tmp_path: Path) -> None:
+    (tmp_path / "a.ts").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n<TS version="2.1" language="de">\n<context><name>A</name>\n'
+        "<message><source>Open %1</source>\n<translation>Öffnen </translation></message>\n</context></TS>\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "a.xlf").write_text(
+        '<?xml version="1.0"?>\n<xliff version="1.2"><file source-language="en" target-language="de" datatype="plaintext" original="a">'
+        '<body>\n<trans-unit id="1"><source>page 1</source><target>Seite 2</target></trans-unit>\n</body></file></xliff>\n'
+    )
+    ts, xlf = (qkv.check(tmp_path / name, fix=True, progress=False) for name in ("a.ts", "a.xlf"))
+    assert {each.check for each in ts.findings} == {"format", "end-space"}
+    assert "<translation>Öffnen</translation>" in (tmp_path / "a.ts").read_text(encoding="utf-8")
+    assert [(each.line, each.check) for each in xlf.findings if each.check != "start-case"] == [
+        (3, "numbers")
+    ]
 
 
 def test_lists_of_pairs_have_lines(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_saved
 from qkv.engine.reference.functions import softmax
 from qkv.errors import ModelError
 from qkv.families.bert.config import BertClassifierConfig
@@ -95,7 +95,7 @@ class TextClassifier(TextInputs):
         return cls(open_classifier(network, running, warn), tokenizer, defaults, network)
 
     def to_bundle(self, folder: Path) -> None:
-        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        config = {"model": to_saved(self.config), **to_saved(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "bert-classifier", config, self._network.weights, files)
 

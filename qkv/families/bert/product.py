@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, overload
 import numpy as np
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_saved
 from qkv.decoding.arrays import NUMPY
 from qkv.engine.reference.functions import softmax
 from qkv.errors import InputError, ItemError, ModelError
@@ -130,7 +130,7 @@ class Bert(Model):
         return Bert(open_bert(self._network, running, warn), self.tokenizer, self._defaults, self._network)
 
     def to_bundle(self, folder: Path) -> None:
-        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        config = {"model": to_saved(self.config), **to_saved(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "bert", config, self._network.weights, files)
 

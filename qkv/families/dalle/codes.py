@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from qkv.checkpoint.bundle import Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_saved
 from qkv.data.images import Bytes, Form, is_image, picture_from
 from qkv.engine.reference.functions import Ints
 from qkv.errors import InputError, InputTypeError
@@ -57,7 +57,7 @@ class Codebook(Model):
         return cls(open_codebook(network, running), network)
 
     def to_bundle(self, folder: Path) -> None:
-        save_bundle(folder, "codebook", {"model": to_dict(self.config)}, self._network.weights)
+        save_bundle(folder, "codebook", {"model": to_saved(self.config)}, self._network.weights)
 
     def info(self) -> dict[str, str]:
         config = self.config

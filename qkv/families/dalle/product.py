@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 import numpy as np
 
 from qkv.checkpoint.bundle import CONFIG_FILE, TOKENIZER_FILE, Bundle, load_bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_saved
 from qkv.data.captioned import words_of
 from qkv.data.images import Bytes
 from qkv.decoding.arrays import arrays_for
@@ -165,7 +165,7 @@ class ImageGenerator(Model):
     def to_bundle(self, folder: Path) -> None:
         if not (folder / CODEBOOK / CONFIG_FILE).exists():
             self.codebook.to_bundle(folder / CODEBOOK)
-        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        config = {"model": to_saved(self.config), **to_saved(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "dalle", config, self._network.weights, files)
 

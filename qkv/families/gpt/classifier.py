@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_saved
 from qkv.data.batching import token_batches
 from qkv.engine.reference.functions import softmax
 from qkv.engine.rounding import Floats
@@ -118,7 +118,7 @@ class GPTClassifier(TextInputs):
         return GPTClassifier(runner, self.tokenizer, self._defaults, self._network)
 
     def to_bundle(self, folder: Path) -> None:
-        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        config = {"model": to_saved(self.config), **to_saved(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "gpt-classifier", config, self._network.weights, files)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from qkv.checkpoint.bundle import TOKENIZER_FILE, Bundle, save_bundle
 from qkv.checkpoint.outputs import check_new_file
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_saved
 from qkv.data.chorales import read_midi, write_midi
 from qkv.data.windows import Window, sliding_windows, stream_of
 from qkv.decoding.arrays import NUMPY, arrays_for, is_finite
@@ -121,7 +121,7 @@ class LanguageModel(Model):
         return {"kind": "gpt, a language model", "parameters": f"{self._network.parameters:,}", **facts}
 
     def to_bundle(self, folder: Path) -> None:
-        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        config = {"model": to_saved(self.config), **to_saved(self._defaults)}
         files = {TOKENIZER_FILE: self.tokenizer.text()}
         save_bundle(folder, "gpt", config, self._network.weights, files)
 

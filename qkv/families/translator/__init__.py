@@ -10,7 +10,7 @@ FAMILY = Family(
         BundleKind(
             name="translator",
             product=f"{HERE}.product:Translator",
-            commands=("translate", "evaluate", "train translator --fine-tune", "distill"),
+            commands=("translate", "evaluate", "train translator --fine-tune", "distill", "adapt"),
             evaluate=f"{HERE}.commands.evaluate:main",
             evaluator=f"{HERE}.evaluation:EVALUATOR",
             trace=f"{HERE}.trace:trace_translator",
@@ -40,6 +40,11 @@ FAMILY = Family(
             name="distill",
             summary="train a smaller, faster translator on the translations of others",
             run=f"{HERE}.commands.distill:main",
+        ),
+        Command(
+            name="adapt",
+            summary="adapt a translator to the translations of a project without losing general quality",
+            run=f"{HERE}.commands.adapt:main",
         ),
     ),
     hub=(

@@ -198,7 +198,7 @@ class MemoryOptions:
 
 Format = Literal[
     "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
-    "yaml", "yml", "docx", "pptx",
+    "yaml", "yml", "md", "markdown", "mdx", "docx", "pptx", "xlsx", "odt", "epub",
 ]  # fmt: skip
 
 
@@ -212,6 +212,16 @@ class FileOptions(ReadingOptions):
     """In catalogs such as .po, also translate what has a translation."""
     also_fuzzy: bool = False
     """In catalogs such as .po, also translate again what is marked as fuzzy."""
+    accelerator: Literal["&", "_", "~"] | None = None
+    """The sign of accelerators, as in &File or _Open. In Qt's files it is &."""
+    max_length_ratio: float | None = None
+    """The most characters of a translation, relative to its source: 1.5 for half as many again. Longer ones are replaced by a shorter
+    translation if there is one, and otherwise doubtful."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        ratio = self.max_length_ratio
+        check_rules([("max_length_ratio", "must be more than 0", ratio is None or 0 < ratio < math.inf)])
 
 
 DEFAULTS = TranslationOptions()

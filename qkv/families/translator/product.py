@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from qkv.checkpoint.bundle import CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_dict, to_saved
 from qkv.core.translation import TranslationConfig, TranslationRunner
 from qkv.engine import Engine
 from qkv.errors import ModelError, check_rules
@@ -32,6 +33,7 @@ from qkv.families.translator.runner import build_translator, open_translator
 from qkv.families.translator.shortlist import SHORTLIST_FILE, Shortlist
 from qkv.families.translator.translating import Translating, options_from
 from qkv.families.translator.translations import Links, Translation
+from qkv.flags import OptionMessageError
 from qkv.runtime.inputs import check_count, check_text
 from qkv.runtime.network import Network, network_of
 from qkv.runtime.running import DEFAULT_RUNNING, Running, Warn, silent
@@ -132,8 +134,8 @@ class Translator(Translating):
     def to_bundle(self, folder: Path) -> None:
         config = {
             "architecture": self._network.config.architecture,
-            "model": to_dict(self._network.config),
-            **to_dict(self._defaults),
+            "model": to_saved(self._network.config),
+            **to_saved(self._defaults),
         }
         files: dict[str, str | bytes] = {TOKENIZER_FILE: self.tokenizer.text()}
         if self._shortlist is not None:
@@ -161,8 +163,8 @@ class Translator(Translating):
         string. The output appears under its name when it is complete.
 
         Args:
-            input: The file to translate. Plain text is in UTF-8.
-            output: The file for the translations.
+            input: The file to translate, or a folder. Plain text is in UTF-8.
+            output: The file for the translations, or a folder.
             options: Options as an object. Keywords replace its fields.
             overwrite: Replace the output file if it exists.
             ensemble: Other models with the same vocabulary, open or as folders.
@@ -204,26 +206,55 @@ class Translator(Translating):
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
+        from qkv.families.translator.files.folders import say_summary, translate_folder
+
+        self._check_confidence(lines.confidence)
+        model = self._together_with(ensemble)
+        with model._open_recall(lines) as recall:
+            one = partial(
+                model._translate_one, lines=lines, recall=recall, overwrite=overwrite, progress=progress
+            )
+            if not source.is_dir():
+                one(source, output, files)
+                return
+            if files.format is not None:
+                raise OptionMessageError("{format} is for one file: leave it out for a folder.")
+            names, wanted = self._defaults.languages.named(), lines.options.target_language
+            found = translate_folder(
+                source,
+                output,
+                (names[0], wanted or names[1]),
+                lambda given, made: one(given, made, ANY_FILE if given.suffix == ".txt" else files),
+                overwrite=overwrite,
+            )
+        if progress:
+            say_summary(found, output)
+
+    def _translate_one(
+        self,
+        source: Path,
+        output: Path,
+        files: FileOptions,
+        *,
+        lines: LineTranslation,
+        recall: Recall | None,
+        overwrite: bool,
+        progress: bool,
+    ) -> None:
         from qkv.families.translator.files.choice import catalog_format, check_catalog_options
         from qkv.families.translator.files.job import CatalogJob
         from qkv.runtime.file_job import FileJob
 
-        self._check_confidence(lines.confidence)
-        model = self._together_with(ensemble)
-        pipeline = model._pipeline
+        pipeline, identity = self._pipeline, self._identity(lines)
         format = catalog_format(source, files)
         if format is not None:
             check_catalog_options(lines)
-            job = CatalogJob(source, output, format, overwrite=overwrite)
-            with model._open_recall(lines) as recall:
-                job.run(pipeline, lines, files, recall=recall, progress=progress)
+            job = CatalogJob(source, output, format, identity, overwrite=overwrite)
+            job.run(pipeline, lines, files, recall=recall, progress=progress)
             return
-        text_job = FileJob(source, output, model._identity(lines), overwrite=overwrite)
-        with model._open_recall(lines) as recall:
-            text_job.run(
-                lambda first, part, done: lines.records(pipeline, part, done, first, recall),
-                progress=progress,
-            )
+        FileJob(source, output, identity, overwrite=overwrite).run(
+            lambda first, part, done: lines.records(pipeline, part, done, first, recall), progress=progress
+        )
 
     def _open_recall(self, lines: LineTranslation) -> AbstractContextManager[Recall | None]:
         """The memory of the options, while it is used."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from qkv.checkpoint.bundle import save_report
+from qkv.checkpoint.bundle import REPORT_FILE, save_report
+from qkv.checkpoint.training_report import TrainingReport
 from qkv.core.stack_config import StackConfig
 from qkv.core.translation import TranslationConfig
 from qkv.data.parallel import ParallelText
@@ -34,11 +35,14 @@ from qkv.flags import OptionMessageError
 from qkv.runtime.running import EXACT
 from qkv.text.tokenizer import Tokenizer
 from qkv.text.vocabulary import Vocabulary, load_vocabulary
+from qkv.training.card import DISTILLATION_TITLE
 from qkv.training.device import choose_device, kinds_for, with_precision
 from qkv.training.loop import Run
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Counter, Example, Task
 from qkv.training.trainable import Setup
+
+TRAINED_FURTHER = "\nIt was trained further after this comparison.\n"
 
 TOKENIZER_FILE = "tokenizer.json"  # in OUT/training
 LEARNED_FROM = 2_000_000  # pairs at most; more do not change a vocabulary
@@ -181,7 +185,18 @@ def write_bundle(out: Path, product: Translator, report: Mapping[str, Any], seen
     """Write the bundle, the report and the fingerprints of the training data."""
     product.to_bundle(out)
     write_seen(out, seen)
-    save_report(out, report, model_card(report))
+    card, distillation = model_card(report), earlier_distillation(out)
+    if distillation is not None:
+        section = (out / "README.md").read_text(encoding="utf-8").partition(f"\n{DISTILLATION_TITLE}\n")[2]
+        section = section.removesuffix(TRAINED_FURTHER).rstrip("\n")
+        card = f"{card.rstrip()}\n\n{DISTILLATION_TITLE}\n{section}\n{TRAINED_FURTHER}"
+        report = {**report, "distillation": {**distillation, "trained_further": True}}
+    save_report(out, report, card)
+
+
+def earlier_distillation(out: Path) -> Mapping[str, Any] | None:
+    """The comparison of a student with its teachers, if this run extends the training of one."""
+    return TrainingReport.read(out).get("distillation") if (out / REPORT_FILE).is_file() else None
 
 
 def learn_vocabulary(corpus: Corpus, settings: TranslatorSettings, exact: bool) -> Tokenizer:

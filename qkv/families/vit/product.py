@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Union, Unpack, overload
 import numpy as np
 
 from qkv.checkpoint.bundle import Bundle, save_bundle
-from qkv.configs import from_dict, to_dict
+from qkv.configs import from_dict, to_saved
 from qkv.data.images import Bytes, Form, is_image, picture_from
 from qkv.data.labelled_pictures import Labelled
 from qkv.engine.reference.functions import softmax
@@ -105,7 +105,7 @@ class ImageClassifier(Model):
         return cls(open_vit(network, running), defaults, network=network)
 
     def to_bundle(self, folder: Path) -> None:
-        config = {"model": to_dict(self.config), **to_dict(self._defaults)}
+        config = {"model": to_saved(self.config), **to_saved(self._defaults)}
         save_bundle(folder, "vit", config, self._network.weights)
 
     def info(self) -> dict[str, str]:

@@ -4,6 +4,7 @@ from qkv.localization.checks.accelerators import ACCELERATORS
 from qkv.localization.checks.addresses import EMAILS, FUNCTIONS, OPTIONS, PATHS, URLS
 from qkv.localization.checks.characters import CONTROLS, ENCODING, INVISIBLE_CHECK
 from qkv.localization.checks.consistency import INCONSISTENT, REUSED
+from qkv.localization.checks.icu import ICU
 from qkv.localization.checks.length import length_check
 from qkv.localization.checks.numbers import NUMBERS
 from qkv.localization.checks.placeholders import FORMAT, PLACEHOLDERS
@@ -29,6 +30,7 @@ def checks_for(glossary: Glossary, max_length_ratio: float) -> tuple[Check | Fil
     """All checks, those of errors first."""
     return (
         FORMAT,
+        ICU,
         PLURAL_FORMS,
         LINE_ENDS,
         TAGS,

@@ -10,7 +10,7 @@ from commands import USAGE, code_of, save_untrained
 
 import qkv
 from qkv.documents import CATALOGS, read_catalog
-from qkv.families.translator.options import Format
+from qkv.families.translator.options import Format, TranslationOptions
 from qkv.families.translator.pipeline import Pipeline
 from qkv.families.translator.translations import Confidence, Translation
 
@@ -232,3 +232,102 @@ def test_a_memory_is_used_where_it_fits_and_else_only_reported(says: list[str]) 
     lines = [json.loads(line) for line in Path("out.txt").read_text(encoding="utf-8").splitlines()]
     assert [line["translations"][0]["text"] for line in lines] == ["Seite 3", "(new)"]
     assert [line.get("memory", {}).get("level") for line in lines] == ["adapted", None]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_killed_job_resumes_with_what_was_translated(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [f"text {number}x" for number in range(300)]
+    Path("en.json").write_text(json.dumps(words), encoding="utf-8")
+    asked: list[str] = []
+    limit = 50
+
+    def hypotheses(_: Pipeline, texts: list[str], *rest: Any) -> list[list[Translation]]:
+        if len(asked) >= limit:
+            raise KeyboardInterrupt
+        asked.extend(texts)
+        return [[Translation(text=f"({text})", score=-1.0, log_probabilities=(-1.0,))] for text in texts]
+
+    monkeypatch.setattr(Pipeline, "hypotheses", hypotheses)
+    translator = qkv.load("model")
+    with pytest.raises(KeyboardInterrupt):
+        translator.translate_file("en.json", "de.json", progress=False)
+    assert not Path("de.json").exists()
+    with open("de.json.job", "ab") as file:
+        file.write(b'["half a line')
+    with pytest.raises(qkv.QkvError, match="other options"):
+        translator.translate_file("en.json", "de.json", beam_size=3, progress=False)
+    limit = 1_000
+    translator.translate_file("en.json", "de.json", progress=False)
+    assert sorted(asked) == sorted(words)  # nothing twice
+    assert json.loads(Path("de.json").read_text(encoding="utf-8")) == [f"({word})" for word in words]
+    assert not list(Path().glob("de.json.job*"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_translation_that_is_too_long_is_replaced_or_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hypotheses(
+        _: Pipeline, texts: list[str], options: TranslationOptions, *rest: Any
+    ) -> list[list[Translation]]:
+        said = ["much too long", "lang"][: options.num_hypotheses]
+        return [
+            [Translation(text=text, score=-1.0, log_probabilities=(-1.0,)) for text in said] for _ in texts
+        ]
+
+    monkeypatch.setattr(Pipeline, "hypotheses", hypotheses)
+    Path("en.json").write_text('{"a": "long", "b": "ab"}', encoding="utf-8")
+    qkv.load("model").translate_file("en.json", "de.json", max_length_ratio=1.2, progress=False)
+    found = [(each["target"], each["checks"]) for each in report_of("de.json")]
+    assert found == [("lang", []), ("much too long", ["length"])]
+
+
+@pytest.mark.usefixtures("folder", "says")
+def test_accelerators_of_one_context_differ() -> None:
+    body = "".join(f'msgctxt "menu"\nmsgid "{text}"\nmsgstr ""\n\n' for text in ("_Open", "_Options"))
+    Path("in.po").write_text(PO.decode().split("#,")[0] + body, encoding="utf-8")
+    qkv.load("model").translate_file("in.po", "out.po", accelerator="_", progress=False)
+    assert [target for target, _ in state_of("out.po")] == ["(_Open)", "(O_ptions)"]
+
+
+@pytest.mark.usefixtures("says")
+def test_a_folder_is_translated_file_by_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {
+        "locales/xx.po": PO, "web/en.json": b'{"a": "one"}', "web/de.json": b'{"a": "alt"}', "web/fr.json": b'{"a": "un"}',
+        "res/values/strings.xml": b'<resources><string name="a">one</string></resources>', "res/values/dimens.txt": b"two\n",
+        "pom.xml": b"<project/>", "app.ts": b"const a = 1;", "logo.png": b"\x89PNG\xff", "broken.json": b"{", "fr.po": PO.replace(b"Language: ", b"Language: fr"),
+    }  # fmt: skip
+    for name, content in files.items():
+        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "in" / name).write_bytes(content)
+    translator = qkv.load("model")
+    names = qkv.families.translator.defaults.Languages.of("en", "de")
+    translator._defaults = replace(translator._defaults, languages=names)
+    with pytest.raises(qkv.DataError, match=r"1 of 11 files failed: .*broken.json"):
+        translator.translate_file("in", "out", progress=False)
+    summary = json.loads(Path("out/translation-summary.json").read_text(encoding="utf-8"))
+    assert {each["source"]: (each["output"], each["done"]) for each in summary} == {
+        "locales/xx.po": ("locales/xx.po", "translated"), "web/en.json": ("web/de.json", "translated"),
+        "web/de.json": ("web/de.json", "skipped"), "web/fr.json": ("web/fr.json", "skipped"),
+        "res/values/strings.xml": ("res/values-de/strings.xml", "translated"), "res/values/dimens.txt": ("res/values/dimens.txt", "translated"),
+        "pom.xml": ("pom.xml", "copied"), "app.ts": ("app.ts", "copied"), "logo.png": ("logo.png", "copied"),
+        "broken.json": ("broken.json", "failed"), "fr.po": ("fr.po", "copied"),
+    }  # fmt: skip
+    assert Path("out/web/de.json").read_bytes() == b'{"a": "(one)"}'
+    assert Path("out/res/values/dimens.txt").read_bytes().count(b"\n") == 1
+    assert Path("out/logo.png").read_bytes() == files["logo.png"]
+    (folder / "in/broken.json").write_text('{"a": "mended"}', encoding="utf-8")
+    assert code_of("translate", "model", "--input", "in", "--output", "out") == 0
+    assert "translated" in capsys.readouterr().err
+    assert Path("out/broken.json").exists()
+    assert code_of("translate", "model", "--input", "in", "--output", "in/out") == USAGE
+
+
+@pytest.mark.usefixtures("folder", "says")
+def test_the_content_decides_where_the_name_says_nothing() -> None:
+    Path("messages").write_bytes(PO)
+    Path("words").write_text("msgid is a word\n", encoding="utf-8")
+    translator = qkv.load("model")
+    for name in ("messages", "words"):
+        translator.translate_file(name, f"{name}.out", progress=False)
+    assert state_of("messages.out")[0] == ("(one %s)", "translated")
+    assert Path("words.out").read_bytes().count(b"\n") == 1
+    assert not Path("words.out.report.jsonl").exists()

@@ -67,9 +67,9 @@ class Translate:
     text: Positional[tuple[str, ...]] = ()
     """Text to translate, line by line. By default, lines are read from --input or from standard input."""
     input: OptionalFile = None
-    """File to translate: plain text line by line, or the strings of a .po, .pot, .json or .arb file."""
+    """File to translate: plain text line by line, or the texts of a file such as .po, .json, .html or .docx. Or a folder of such files."""
     output: OptionalOutput = None
-    """File for the translations of --input. For plain text, the same command resumes an interrupted job."""
+    """File or folder for the translations of --input. The same command resumes an interrupted job."""
     overwrite: bool = False
     """Replace the output file if it exists."""
     pivot: OptionalLanguage = None

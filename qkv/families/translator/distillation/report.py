@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from qkv.training.card import DISTILLATION_TITLE as TITLE
 from qkv.training.card import cell
-
-TITLE = "## Distillation"
 
 
 def summary_lines(report: Mapping[str, Any]) -> Iterator[str]:

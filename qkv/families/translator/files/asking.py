@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+from qkv.families.translator.files.answers import StoredAnswers
 from qkv.families.translator.files.task import Answer, Answers, Task
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.pipeline import Done, Pipeline
@@ -17,17 +18,19 @@ STRINGS_AT_ONCE = 1_000  # at most
 
 @dataclass(frozen=True)
 class Asking:
-    """A model with the options that all tasks share."""
+    """A model with the options that all tasks share, and the answers that it has given."""
 
     pipeline: Pipeline
     options: TranslationOptions
+    stored: StoredAnswers
     progress: bool
 
     def __call__(self, tasks: Sequence[Task]) -> Mapping[Task, Answers]:
-        shown = count_progress("translating", len(tasks), lines=True)
+        known = {task: answers for task in tasks if (answers := self.stored.get(task)) is not None}
+        shown = count_progress("translating", len(tasks), before=len(known), lines=True)
         counted: AbstractContextManager[Done] = shown if self.progress else nullcontext(silent)
         with counted as count:
-            return dict(self.answers(tasks, count))
+            return {**known, **dict(self.answers([task for task in tasks if task not in known], count))}
 
     def answers(self, tasks: Sequence[Task], count: Done) -> Iterator[tuple[Task, Answers]]:
         alike: dict[TranslationOptions, list[Task]] = {}
@@ -38,5 +41,9 @@ class Asking:
                 counter = LineCounter(len(portion), count)
                 found = self.pipeline.hypotheses([task.text for task in portion], options, counter.advance)
                 counter.finish()
-                for task, translations in zip(portion, found, strict=True):
-                    yield task, tuple(map(Answer.of, translations))
+                answers = [
+                    (task, tuple(map(Answer.of, translations)))
+                    for task, translations in zip(portion, found, strict=True)
+                ]
+                self.stored.add(answers)
+                yield from answers

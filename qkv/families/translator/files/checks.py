@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from qkv.documents import Segment
+from qkv.families.translator.options import FileOptions
 from qkv.localization.checks.placeholders import spans_in
 from qkv.localization.checks.white_space import line_breaks
 from qkv.text.protect import TAKES_NEXT_ARGUMENT, Protection
@@ -33,3 +34,10 @@ def loses_span(segment: Segment, text: str) -> bool:
     """Whether a span that the reader found occurs less often than it must."""
     wanted = Counter(segment.text[start:end] for start, end in segment.spans)
     return any(text.count(span) < count for span, count in wanted.items())
+
+
+def limit_of(segment: Segment, files: FileOptions) -> int | None:
+    """The most characters of a translation, by the file and by the options."""
+    ratio = files.max_length_ratio
+    limits = [segment.max_length, None if ratio is None else int(ratio * len(segment.text))]
+    return min((each for each in limits if each is not None), default=None)

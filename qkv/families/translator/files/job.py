@@ -1,16 +1,20 @@
 """Translate one file with strings of a program."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from qkv.checkpoint.files import write_file, write_through
 from qkv.checkpoint.outputs import check_new_file
 from qkv.documents import Document, read_catalog
 from qkv.errors import DataError, QkvError
+from qkv.families.translator.files.answers import StoredAnswers
+from qkv.families.translator.files.asking import Asking
 from qkv.families.translator.files.languages import languages_for
 from qkv.families.translator.files.outcome import Outcome
+from qkv.families.translator.files.request import Request
 from qkv.families.translator.files.translating import translate
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import FileOptions
@@ -22,11 +26,21 @@ MOST_BYTES = 100_000_000  # a file is read as a whole
 
 
 class CatalogJob:
-    """One file. Nothing is written before all of it is translated."""
+    """One file. OUTPUT.job keeps what is translated while the job runs; the output appears when it is complete."""
 
-    def __init__(self, source: Path, output: Path, format: str, *, overwrite: bool = False):
+    def __init__(
+        self,
+        source: Path,
+        output: Path,
+        format: str,
+        identity: Mapping[str, Any],
+        *,
+        overwrite: bool = False,
+    ):
+        """`identity` is all that a translation depends on apart from its text."""
         self.source, self.output, self.format, self.overwrite = source, output, format, overwrite
         self.report = output.with_name(f"{output.name}.report.jsonl")
+        self.stored = StoredAnswers(output.with_name(f"{output.name}.job"), identity)
         for path in (output, self.report):
             check_new_file("output", path, overwrite=overwrite, inputs=[source])
 
@@ -43,21 +57,40 @@ class CatalogJob:
         document = self.read(content, None, files)
         target, options = languages_for(self.source, document, pipeline, lines.options)
         document = self.read(content, target, files)
-        outcomes = translate(
-            document, pipeline, replace(lines, options=options), files, target, recall, progress
-        )
-        written = document.write([each.new for each in outcomes])
-        if not self.is_exact(document, written, target, outcomes, files):
-            raise QkvError(
-                f"{self.source} cannot be written exactly. Nothing was written; please report this."
-            )
-        records = [each.record(segment) for segment, each in zip(document.segments, outcomes, strict=True)]
-        write_file(
-            self.report, "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records).encode()
-        )
-        self.place(written)
+        source, _ = pipeline.defaults.languages.named()
+        request = Request(options=options, source=source, target=target, recall=recall, files=files)
+        with self.stored.opened(self.output):
+            ask = Asking(pipeline, options, self.stored, progress)
+            outcomes = self.translate(document, replace(lines, options=options), request, ask)
+            written = document.write([each.new for each in outcomes])
+            if not self.is_exact(document, written, target, outcomes, files):
+                raise QkvError(
+                    f"{self.source} cannot be written exactly. Nothing was written; please report this."
+                )
+            records = [
+                each.record(segment) for segment, each in zip(document.segments, outcomes, strict=True)
+            ]
+            report = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records)
+            write_file(self.report, report.encode())
+            self.place(written)
         if progress:
             self.say_what_was_done(outcomes)
+
+    def translate(
+        self, document: Document, lines: LineTranslation, request: Request, ask: Asking
+    ) -> list[Outcome]:
+        if self.stored.found and ask.progress:
+            from qkv.progress.terminal import say
+
+            say(f"resuming {self.output}: {len(self.stored.found):,} strings are done")
+        try:
+            return translate(document, lines, request, ask)
+        except KeyboardInterrupt:
+            if ask.progress:
+                from qkv.progress.terminal import say
+
+                say("What is translated is kept. Start the job again to resume it.")
+            raise
 
     def read(self, content: bytes, target: str | None, files: FileOptions) -> Document:
         try:

@@ -12,6 +12,10 @@ from qkv.families.translator.pipeline import Pipeline
 CODE = re.compile(r"[a-z]{2}(?:[-_]\w{2,8})*", re.IGNORECASE)
 
 
+class OtherLanguageError(InputError):
+    """A file is in another target language than the model's."""
+
+
 def languages_for(
     source: Path, document: Document, pipeline: Pipeline, options: TranslationOptions
 ) -> tuple[str | None, TranslationOptions]:
@@ -23,7 +27,7 @@ def languages_for(
     if not target or not CODE.fullmatch(target):
         return None, options
     if stated and CODE.fullmatch(stated) and first_part(stated) != first_part(target):
-        raise InputError(
+        raise OtherLanguageError(
             f"{source} states the target language {stated}, but this translation is into {target}: use another model or "
             "correct the file."
         )

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qkv.documents import Document, NewText, Segment
-from qkv.families.translator.files.checks import failed_checks
+from qkv.families.translator.files.checks import failed_checks, limit_of
 from qkv.families.translator.files.task import Draft, task_of
 from qkv.families.translator.lines import LineTranslation
-from qkv.families.translator.options import ConfidenceOptions
+from qkv.families.translator.options import ConfidenceOptions, FileOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,9 @@ class Outcome:
         }
 
 
-def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTranslation) -> Outcome:
+def outcome_of(
+    document: Document, segment: Segment, draft: Draft, lines: LineTranslation, files: FileOptions
+) -> Outcome:
     unsure = is_unsure(draft, lines.confidence)
     if draft.origin == "held":
         return Outcome(origin="held", checks=draft.checks)
@@ -44,6 +46,9 @@ def outcome_of(document: Document, segment: Segment, draft: Draft, lines: LineTr
         return Outcome(origin="withheld", confidence=draft.confidence, checks=("confidence",))
     text = document.storable(draft.text)
     checks = tuple(dict.fromkeys(checks_of(segment, replace(draft, text=text), lines)))
+    limit = limit_of(segment, files)
+    if limit is not None and len(text) > limit:
+        checks = (*checks, "length")
     checks = (*(["confidence"] if unsure else []), *checks, *(["characters"] if text != draft.text else []))
     return Outcome(
         origin=draft.origin,

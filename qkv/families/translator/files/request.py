@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from qkv.families.translator.options import TranslationOptions
+from qkv.families.translator.options import ANY_FILE, FileOptions, TranslationOptions
 from qkv.families.translator.recall import Recall
 
 
@@ -13,3 +13,4 @@ class Request:
     """Languages, if they are known."""
     target: str | None = None
     recall: Recall | None = None
+    files: FileOptions = ANY_FILE

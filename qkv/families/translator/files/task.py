@@ -24,8 +24,10 @@ class Task:
     alignments: bool = False
 
     def options(self, common: TranslationOptions) -> TranslationOptions:
+        beam = common.beam_size
         return replace(
             common,
+            beam_size=beam if self.num_hypotheses == 1 else max(beam or 0, self.num_hypotheses),
             protect=self.protect,
             protect_pattern=self.protect_pattern,
             num_hypotheses=self.num_hypotheses,
@@ -86,6 +88,8 @@ class Draft:
     confidence: float | None = None
     checks: tuple[str, ...] = ()
     """What is already known to be wrong with it."""
+    accelerator: tuple[str, str] | None = None
+    """The sign and the letter of an accelerator that was taken out."""
     is_checked: bool = False
     """Whether its parts were checked already, because the text as a whole cannot be."""
     details: tuple[tuple[str, Any], ...] = ()

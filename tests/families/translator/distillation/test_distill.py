@@ -105,6 +105,10 @@ def test_a_student_in_training_keeps_its_data(capsys: pytest.CaptureFixture[str]
     code = distill(*FULL, "--width", "32")
     assert "these differ: --width" in refused(capsys.readouterr().err, "", code)
     assert Path("student/model.safetensors").read_bytes() == before
+    compared = report_of()
+    qkv.resume("student", steps=10, progress=False)
+    assert report_of() == {**compared, "trained_further": True}
+    assert "trained further after this comparison" in Path("student/README.md").read_text()
 
 
 @pytest.mark.usefixtures("data")
