@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from qkv.api.learning import Learned, learn
     from qkv.api.loading import load
     from qkv.api.published import PublishedModel, PublishedModels, get, models
+    from qkv.api.publishing import push
     from qkv.api.serving import Service, serve, serve_app
     from qkv.api.training import (
         fine_tune,
@@ -152,6 +153,7 @@ __all__ = [
     "learn",
     "load",
     "models",
+    "push",
     "resume",
     "serve",
     "serve_app",
@@ -240,6 +242,7 @@ WHERE = {
     "info": "qkv.api.information",
     "learn": "qkv.api.learning",
     "load": "qkv.api.loading",
+    "push": "qkv.api.publishing",
     "models": "qkv.api.published",
     "resume": "qkv.api.training",
     "serve": "qkv.api.serving",

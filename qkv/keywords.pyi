@@ -396,6 +396,11 @@ class CleanKeywords(TypedDict, total=False):
     min_alignment: float | None
     out: str | Path | None
 
+class PushKeywords(TypedDict, total=False):
+    private: bool
+    license: str | None
+    message: str
+
 class CheckKeywords(TypedDict, total=False):
     source: str | Path | None
     source_language: str | None

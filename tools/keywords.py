@@ -84,6 +84,7 @@ def typed_dicts() -> dict[str, dict[str, str]]:
         Keywords("Models", qkv.models),
         Keywords("Get", qkv.get),
         Keywords("Clean", qkv.clean),
+        Keywords("Push", qkv.push),
         Keywords("Check", qkv.check),
         Keywords("Learn", qkv.learn),
         Keywords("Distill", qkv.distill),

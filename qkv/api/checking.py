@@ -181,8 +181,8 @@ def run_check(files: Sequence[Path], options: CheckOptions, display: Display) ->
             result = check_file(read, checks, fix=options.fix, advance=advance)
         findings += result.findings
         units += len(read.units)
-        if result.content != read.content:
-            changed.append((path, result.content))
+        if result.corrected is not None:
+            changed.append((path, result.corrected))
     for path, content in changed:
         write_file(path, content)
     names = tuple(map(str, files))

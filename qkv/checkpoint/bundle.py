@@ -7,7 +7,7 @@ report.json        training data, scores with signatures, training time
 README.md          the model card
 shortlist.safetensors  the target tokens that may translate a source (see families/translator/shortlist.py)
 seen.safetensors   fingerprints of the training sentences (see evaluation/overlap.py)
-learning-curve.png if matplotlib is installed
+learning-curve.svg the losses of the run; learning-curve.png if matplotlib is installed
 """
 
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from qkv.checkpoint.arrays import StoredArrays, write_arrays
 from qkv.checkpoint.files import bytes_hash, file_hash, read_json, write_file, write_json
 from qkv.checkpoint.header import Shape
 from qkv.checkpoint.run_folder import RUN_FILE
+from qkv.checkpoint.training_report import CURVE_FILE, history_of, learning_curve_svg
 from qkv.checkpoint.training_report import REPORT_FILE as REPORT_FILE
 from qkv.errors import DataError
 
@@ -27,6 +28,7 @@ READABLE = (1, 2)  # format 1 has other names for some settings; the config clas
 MODEL_FILE = "model.safetensors"
 CONFIG_FILE = "config.json"
 TOKENIZER_FILE = "tokenizer.json"
+CURVE = f"\n## Learning curve\n\n![Training and validation loss by step]({CURVE_FILE})\n"  # in the model card
 HASHES = "sha256"  # key in the config for the hashes of other files
 
 
@@ -85,7 +87,15 @@ def description_hashes(folder: Path) -> dict[str, str]:
 
 
 def save_report(folder: Path, report: Mapping[str, Any], card: str) -> None:
-    """The report is last: it shows that a bundle is complete."""
+    """Write the report, and the card with the learning curve of the run, if there is one.
+
+    The report is last: it shows that a bundle is complete.
+    """
+    curve = learning_curve_svg(history_of(folder / "training"))
+    if curve:
+        write_file(folder / CURVE_FILE, curve.encode())
+    if curve and CURVE not in card:
+        card += CURVE
     write_file(folder / "README.md", card.encode())
     write_json(folder / REPORT_FILE, report)
 

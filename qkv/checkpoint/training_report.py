@@ -9,10 +9,12 @@ from typing import Any, Self
 from qkv.checkpoint.files import write_file
 
 REPORT_FILE = "report.json"
+CURVE_FILE = "learning-curve.svg"
 LOG_FILES = ("log.jsonl", "timing.jsonl")  # of a run, in its folder `training`
 REPORT_FILES = (
     "README.md",
     "seen.safetensors",
+    CURVE_FILE,
     "learning-curve.png",
     *(f"training/{name}" for name in LOG_FILES),
     REPORT_FILE,

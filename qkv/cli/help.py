@@ -10,6 +10,7 @@ from qkv.cli.conventions import Conventions
 from qkv.cli.fields import OptionField, is_missing, option_fields
 
 MARGIN = 30  # columns for the flags
+LONGEST_CHOICES = 48  # characters
 HELP, HELP_ALL = ("-h", "--help"), "--help-all"
 REPORT = "json"  # an option of every command that reports
 
@@ -70,16 +71,24 @@ def section(title: str, fields: Sequence[OptionField], width: int) -> str:
 
 
 def row(field: OptionField, width: int) -> str:
+    metavar, doc = shown_values(field)
     left = (
-        field.metavar
+        metavar
         if field.positional
-        else " ".join([", ".join([field.help_flag, *field.aliases]), field.metavar]).rstrip()
+        else " ".join([", ".join([field.help_flag, *field.aliases]), metavar]).rstrip()
     )
-    right = textwrap.wrap(f"{field.doc} {format_default(field)}".strip(), width - MARGIN - 2)
+    right = textwrap.wrap(f"{doc} {format_default(field)}".strip(), width - MARGIN - 2)
     indent = "\n" + " " * (MARGIN + 2)
     if len(left) >= MARGIN:
         return f"  {left}" + "".join(indent + line for line in right)
     return f"  {left:<{MARGIN}}" + indent.join(right)
+
+
+def shown_values(field: OptionField) -> tuple[str, str]:
+    """What stands for the value, and the text. Many choices are listed in the text."""
+    if len(field.metavar) <= LONGEST_CHOICES or "|" not in field.metavar:
+        return field.metavar, field.doc
+    return field.name.upper(), f"{field.doc} One of {field.metavar.replace('|', ', ')}."
 
 
 def format_default(field: OptionField) -> str:

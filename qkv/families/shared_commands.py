@@ -64,6 +64,11 @@ SHARED = (
         run="qkv.cli.serve:main",
     ),
     Command(
+        name="push",
+        summary="upload a model to Hugging Face's hub",
+        run="qkv.cli.push:main",
+    ),
+    Command(
         name="info",
         summary="show what a model is, what it was trained on and how good it is",
         run="qkv.cli.info:main",

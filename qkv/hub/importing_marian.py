@@ -43,10 +43,10 @@ class MarianImporter:
 
     read: Callable[[MarianFolder, str | None], Any]
     """The product; the second argument is the default target language, if there are several."""
-    lines: Callable[[Any], list[str]]
-    """Texts to translate with both."""
-    translate: Callable[[Any, Sequence[str], int], list[str]]
-    """Our greedy translations, at most this many times as long as the source."""
+    lines: Callable[[Any, MarianFolder], list[tuple[str, str]]]
+    """Texts to translate with both, and the same as Marian reads them; none if Marian decodes otherwise than it trains."""
+    translate: Callable[[Any, MarianFolder, Sequence[str], int], list[str]]
+    """Our greedy translations as Marian writes them, at most this many times as long as the source."""
 
 
 def import_from_marian(path: Path, out: Path, *, origin: str, language: str | None = None) -> Imported:
@@ -57,21 +57,30 @@ def import_from_marian(path: Path, out: Path, *, origin: str, language: str | No
         folder = read_marian(path)
         product = importer.read(folder, language)
     proof = prove(importer, product, folder)
+    missing = (
+        "Marian decodes it otherwise than it trains it" if has_marian() else "pymarian was not available"
+    )
     weights = sentence_of(folder.weights.number_formats())
-    report = report_of("Marian", product, origin, proof, "pymarian was not available", weights)
+    report = report_of("Marian", product, origin, proof, missing, weights)
     with all_or_nothing(out) as temporary:
         product.to_bundle(temporary)
         save_report(temporary, report, card_of(report))
     return Imported(product=product, model_type="Marian", proof=proof, library="pymarian", weights=weights)
 
 
+def has_marian() -> bool:
+    return importlib.util.find_spec("_pymarian") is not None
+
+
 def prove(importer: MarianImporter, product: Any, folder: MarianFolder) -> Proof | None:
     """Compare greedy translations with Marian in float32 if it is installed."""
-    if importlib.util.find_spec("_pymarian") is None:
+    if not has_marian():
         return None
-    lines = importer.lines(product)
-    ours = importer.translate(product, lines, LENGTH_FACTOR)
-    theirs = translate_with_marian(folder, lines)
+    lines = importer.lines(product, folder)
+    if not lines:
+        return None
+    ours = importer.translate(product, folder, [line for line, _ in lines], LENGTH_FACTOR)
+    theirs = translate_with_marian(folder, [line for _, line in lines])
     same = sum(own == other for own, other in zip(ours, theirs, strict=False))
     if same < len(lines):
         raise DataError(
@@ -106,7 +115,8 @@ def translate_with_marian(folder: MarianFolder, lines: Sequence[str]) -> list[st
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise DataError(f"{folder.where}: Marian cannot run it ({reason}).")
-    return done.stdout.rpartition("\x1e")[2].rstrip("\n").split("\n")
+    output = done.stdout.rpartition("\x1e")[2].split("\n")
+    return output[: len(lines)]
 
 
 def write_float32(weights: MarianWeights, path: Path) -> None:

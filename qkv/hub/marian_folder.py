@@ -1,7 +1,7 @@
 """A folder with a model of Marian, as OPUS-MT and Firefox publish them: weights, vocabularies, a shortlist and settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from qkv.errors import DataError
@@ -11,7 +11,7 @@ from qkv.hub.marian_yaml import Value, read_mapping, read_vocabulary
 
 SETTINGS = ("decoder.yml", "config.yml", "config.*.yml", "*.decoder.yml")
 WEIGHTS, PIECES, LISTS = ("*.npz", "model*.bin"), ("*.spm",), ("lex*.bin", "lex.*")
-PIECES_OF_OPUS = ("source.spm", "target.spm")
+BPE = ("source.bpe", "target.bpe")
 OF_CTRANSLATE2 = ("shared_vocabulary.*", "source_vocabulary.*")
 
 
@@ -19,7 +19,7 @@ OF_CTRANSLATE2 = ("shared_vocabulary.*", "source_vocabulary.*")
 class MarianVocabulary:
     path: Path
     content: bytes | None = None
-    """Of a SentencePiece model. Its pieces are the tokens, unless there are others."""
+    """Of a SentencePiece model; its pieces are the tokens."""
     tokens: tuple[str, ...] = ()
     """Of a plain vocabulary."""
 
@@ -35,6 +35,8 @@ class MarianFolder:
     vocabularies: tuple[MarianVocabulary, MarianVocabulary]
     """For sources and targets."""
     shortlist: Path | None
+    segmenters: tuple[Path, Path] | None
+    """SentencePiece models that split texts before Marian reads them, as in OPUS-MT with its plain vocabularies."""
 
     def number(self, name: str, default: float) -> float:
         return number_of(self.decoding.get(name), default)
@@ -60,11 +62,13 @@ def read_marian(folder: Path) -> MarianFolder:
         decoding=decoding,
         vocabularies=read_vocabularies(folder, decoding.get("vocabs")),
         shortlist=shortlist_of(folder, decoding.get("shortlist")),
+        segmenters=segmenters_of(folder),
     )
 
 
 def matching(folder: Path, patterns: tuple[str, ...]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in folder.glob(pattern) if path.is_file()})
+    found = (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
+    return list(dict.fromkeys(found))
 
 
 def named_file(folder: Path, named: Value | None, patterns: tuple[str, ...], what: str) -> Path:
@@ -108,18 +112,17 @@ def read_vocabularies(folder: Path, named: Value | None) -> tuple[MarianVocabula
                 "with `vocabs`."
             )
     first = read_one(source)
-    return with_pieces(folder, first, first if target == source else read_one(target))
+    return first, first if target == source else read_one(target)
 
 
-def with_pieces(
-    folder: Path, source: MarianVocabulary, target: MarianVocabulary
-) -> tuple[MarianVocabulary, MarianVocabulary]:
-    """OPUS-MT has a plain vocabulary, and a SentencePiece model for each language that splits texts into its tokens."""
-    paths = [folder / name for name in PIECES_OF_OPUS]
-    if not (source.tokens and target.tokens and all(path.is_file() for path in paths)):
-        return source, target
-    first, second = (path.read_bytes() for path in paths)
-    return replace(source, content=first), replace(target, content=second)
+def segmenters_of(folder: Path) -> tuple[Path, Path] | None:
+    source, target = (folder / f"{side}.spm" for side in ("source", "target"))
+    if matching(folder, BPE):
+        raise DataError(
+            f"{folder} splits words by BPE after the tokenizer of Moses, which qkv does not have. Use the newer model with "
+            f"{source.name} and {target.name}, if there is one."
+        )
+    return (source, target) if source.is_file() and target.is_file() else None
 
 
 def read_one(path: Path) -> MarianVocabulary:

@@ -8,13 +8,17 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from qkv.checkpoint.bundle import save_report
 from qkv.training.batches import Data
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.loop import Run
 from qkv.training.product import ProductType
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings, TuningSettings
 from qkv.training.watch import Watch
+
+ANY_PURPOSE = Purpose(
+    task="", command="qkv info .", python="model.info()", use="See the family of this model."
+)
 
 Tuning = TypeVar("Tuning", bound=TuningSettings)
 
@@ -79,7 +83,7 @@ class Task(ABC, Generic[ProductType]):
             "data": {"origin": ", ".join(self.fingerprint())},
             "results": {"validation loss": f"{chosen.loss:.4f}"},
         }
-        save_report(out, report, model_card(type(product).__name__, f"qkv info {out.name}", report))
+        save_report(out, report, model_card(type(product).__name__, ANY_PURPOSE, report))
         return report
 
     def example(self) -> Example[ProductType] | None:

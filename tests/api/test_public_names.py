@@ -34,7 +34,7 @@ NAMES = """
     Learned Memory MemoryMatch MissingExtraError Model ModelError ModelInfo MusicReport OptionError Prediction PredictionOptions PublishedModel PublishedModels QkvError Report Running
     SaveEvent Score ServeOptions Service StartEvent StepEvent TextClassifier Trace TrainingReport Translation TranslationComparison
     TranslationOptions TranslationReport Translator ValidationEvent __version__ adapt check clean distill evaluate explore export fine_tune get
-    import_model info learn load models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
+    import_model info learn load push models resume serve serve_app trace train train_bert train_codebook train_dalle train_gpt train_translator
     train_vit
 """
 
@@ -78,6 +78,7 @@ CALLS = {
     "learn": "qkv.learn('app.json')",
     "load": "qkv.load('runs/en-de')",
     "models": "qkv.models('en-de')",
+    "push": "qkv.push('runs/en-de', 'a name without an owner')",
     "resume": "qkv.resume('runs/en-de')",
     "trace": "qkv.trace(qkv.load('runs/en-de'), 'one')",
     "serve": "qkv.serve('runs/en-de', port=0, log_format='none').close()",
@@ -98,6 +99,7 @@ WITHOUT = {
     "learn",  # the file is missing
     "load",
     "models",
+    "push",  # the name is wrong
     "resume",
     "serve",
     "serve_app",
@@ -124,4 +126,4 @@ def test_without_torch_every_function_works_or_names_the_missing_extra() -> None
         CALLS
     ) - WITHOUT, found
     assert all("extra `train`" in found[name][1] for name in set(CALLS) - WITHOUT), found
-    assert not {name for name in WITHOUT - {"resume", "learn"} if name in found}, found
+    assert not {name for name in WITHOUT - {"resume", "learn", "push"} if name in found}, found

@@ -26,8 +26,14 @@ TRAIN = ("train", "translator", "--out", "new", "--source", "a", "--target", "b"
         ((*TRAIN, "--steps", "--minutes", "3"), "--steps needs a value."),
         ((*TRAIN, "--norm", "mid"), "--norm must be one of pre, post, not 'mid'."),
         (("train", "translator", "--source", "a"), "--output is missing. See `qkv train translator --help`."),
-        (("translate",), "MODEL is missing (folder of the model). See `qkv translate --help`."),
-        (("translate", "--avoid", "a", "--avoid", "b"), "MODEL is missing (folder of the model)."),
+        (
+            ("translate",),
+            "MODEL is missing (folder of the model, or a language pair such as en-de). See `qkv translate --help`.",
+        ),
+        (
+            ("translate", "--avoid", "a", "--avoid", "b"),
+            "MODEL is missing (folder of the model, or a language pair such as en-de).",
+        ),
         (("evaluate", "x", "--beam", "two"), "--beam must be a whole number, not 'two'."),
         (("demo", "--target-language", "fr"), "--target-language must be one of en, de, es, not 'fr'."),
         (("info", "a", "b"), "unrecognized argument b. See `qkv info --help`."),
@@ -82,7 +88,7 @@ def test_help_keeps_to_the_width_of_the_terminal(
     monkeypatch.setenv("COLUMNS", "90")
     assert code_of("translate", "--help") == 0
     shown = capsys.readouterr()
-    assert "Folder of the model." in shown.out
+    assert "Folder of the model" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 90
 
 

@@ -34,7 +34,7 @@ from qkv.hub.importing import import_model
 from qkv.training.loop import Run
 
 WORK = Path("/tmp/qkv-format-1")  # run.json holds the paths of the training files
-NOT_KEPT = ("learning-curve.png", "training/lock", "training/timing.jsonl")
+NOT_KEPT = ("learning-curve.png", "learning-curve.svg", "training/lock", "training/timing.jsonl")
 SIGNAL_AFTER, STOPS_AT, RUN_STEPS = 3, 5, 9  # a validation every 3 steps
 BLOCKS = [
     "--model.width",

@@ -2,6 +2,7 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -260,3 +261,23 @@ def test_checks_take_linear_time() -> None:
                     check.fix(unit)
                 times.append(process_time() - start)
             assert times[1] < 40 * max(times[0], 0.005), (check.name, part, times)
+
+
+def test_corrections_in_an_archive_leave_it_an_archive(tmp_path: Path) -> None:
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    parts = {
+        "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+        f'<Override PartName="/word/document.xml" ContentType="{kind}"/></Types>',
+        "word/document.xml": '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r>'
+        "<w:t>{}</w:t></w:r></w:p></w:body></w:document>",
+    }  # fmt: skip
+    for name, text in (("en.docx", "one two"), ("de.docx", "eins  zwei")):
+        with zipfile.ZipFile(tmp_path / name, "w") as archive:
+            for member, content in parts.items():
+                archive.writestr(member, content.format(text))
+    [finding] = qkv.check(
+        tmp_path / "de.docx", source=tmp_path / "en.docx", fix=True, progress=False
+    ).findings
+    assert (finding.check, finding.line, finding.fixed) == ("double-space", 0, True)
+    with zipfile.ZipFile(tmp_path / "de.docx") as archive:
+        assert b"eins zwei" in archive.read("word/document.xml")

@@ -1,10 +1,13 @@
-"""Model cards are valid Markdown with the facts of the report."""
+"""Model cards are valid Markdown with the facts of the report, and begin with YAML."""
 
 import re
 
-from qkv.families.translator.report import model_card as card_of_translator
-from qkv.training.card import model_card
+import yaml
 
+from qkv.families.translator.report import model_card as card_of_translator
+from qkv.training.card import Purpose, model_card
+
+PURPOSE = Purpose(task="text-generation", command="qkv generate .", python="model.generate()", use="Text.")
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.5.1"
 SCORES = {"bleu": {"value": 30.0, "signature": SIGNATURE}, "chrf": {"value": 50.0, "signature": SIGNATURE}}
 FACTS = {
@@ -44,11 +47,18 @@ def test_the_signatures_of_scores_are_whole_in_a_model_card() -> None:
     assert [row[-1] for row in rows].count(SIGNATURE) == 3
     assert ["trained on", "a|b.tsv: 3 sentence pairs (dropped: 1 empty)"] in rows
     assert any(row[0] == "te|st" for row in rows)
+    card = card_of_translator(report)
+    stated = yaml.safe_load(card.split("---\n")[1])
+    assert stated["pipeline_tag"] == "translation"
+    assert stated["language"] == ["en", "de"]
+    assert stated["model-index"][0]["results"][0]["metrics"][0] == {"type": "bleu", "value": 30.0}
+    for part in ("qkv translate .", 'model.translate("…")', "## Intended use and limits"):
+        assert part in card
 
 
 def test_names_with_bars_are_whole_in_the_card_of_any_model() -> None:
     report = {**FACTS, "data": {"origin": "a|b.txt"}, "results": {"accuracy|all": "1 | 2"}}
-    rows = rows_of(model_card("GPT", "qkv generate .", report))
+    rows = rows_of(model_card("GPT", PURPOSE, report))
     assert {len(row) for row in rows} == {2}
     assert ["trained on", "a|b.txt"] in rows
     assert ["accuracy|all", "1 | 2"] in rows

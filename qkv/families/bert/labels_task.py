@@ -25,13 +25,20 @@ from qkv.families.bert.settings import BertFineTuneSettings
 from qkv.families.loading import load_for
 from qkv.runtime.running import EXACT
 from qkv.text.wordpiece import WordPieceTokenizer
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
+
+PURPOSE = Purpose(
+    task="text-classification",
+    command='qkv classify . "…"',
+    python='model.classify("…")',
+    use="The model predicts what it was trained to predict, also for texts that fit none of its labels.",
+)
 
 HEAD = "labels."  # prefix of its weights
 
@@ -211,7 +218,7 @@ class LabelTask(Task[TextClassifier]):
         title = "BERT, fine-tuned to " + (
             f"predict {', '.join(examples.classes)}" if examples.classes else "predict numbers"
         )
-        save_report(out, report, model_card(title, 'qkv classify . "…"', report))
+        save_report(out, report, model_card(title, PURPOSE, report))
         return report
 
 

@@ -23,13 +23,20 @@ from qkv.families.bert.product import Bert, BertDefaults
 from qkv.families.bert.settings import BertModelSettings, BertSettings
 from qkv.flags import OptionMessageError
 from qkv.text.wordpiece import WordPieceTokenizer
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
+
+PURPOSE = Purpose(
+    task="fill-mask",
+    command='qkv fill . "… [MASK] …"',
+    python='model.fill("… [MASK] …")',
+    use="The model predicts masked words, and its vectors compare texts. Fine-tune it for other tasks.",
+)
 
 NORM_EPS = 1e-12  # the paper's
 SHOWN = (4, 12)  # words of the example sentence
@@ -138,7 +145,7 @@ class BertTask(Task[Bert]):
             "validation": {"loss": round(chosen.loss, 4)},
             "results": results(product.model, valid),
         }
-        card = model_card("BERT", 'qkv fill . "… [MASK] …"', report)
+        card = model_card("BERT", PURPOSE, report)
         save_report(out, report, card)
         return report
 

@@ -15,7 +15,7 @@ from qkv.families.dalle.codes import Codebook, reconstruction
 from qkv.families.dalle.config import CodebookConfig
 from qkv.families.dalle.settings import CodebookSettings
 from qkv.runtime.pixels import as_input
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
@@ -23,6 +23,13 @@ from qkv.training.rows import Rows
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
+
+PURPOSE = Purpose(
+    task="",
+    command="qkv info .",
+    python='model.decode(model.encode("image.png"))',
+    use="The model turns images into codes for `qkv train dalle --codebook`, and codes into images.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +102,7 @@ class CodebookTask(Task[Codebook]):
                 **known.get("results", {}),
             },
         }
-        save_report(out, report, model_card("Codebook", "qkv train dalle --codebook . …", report))
+        save_report(out, report, model_card("Codebook", PURPOSE, report))
         return report
 
 

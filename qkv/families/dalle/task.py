@@ -22,7 +22,7 @@ from qkv.families.dalle.product import ImageGenerator, ImageGeneratorDefaults
 from qkv.families.dalle.settings import DalleSettings, MeasuredSettings
 from qkv.text.tokenizer import Tokenizer
 from qkv.training.blocks import stack_of
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
@@ -30,6 +30,13 @@ from qkv.training.rows import Rows
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task
 from qkv.training.trainable import Setup
+
+PURPOSE = Purpose(
+    task="text-to-image",
+    command='qkv draw . "…" -o image.png',
+    python='model.draw("…").image',
+    use="The model draws what captions like those of its training data describe.",
+)
 
 CODES_FILE = "codes.npy"  # in OUT/training
 
@@ -141,7 +148,7 @@ class DalleTask(Task[ImageGenerator]):
             **measured,
             "results": {"validation loss": f"{chosen.loss:.4f}", **measured.get("results", {})},
         }
-        save_report(out, report, model_card("Image generator", 'qkv draw . "…" -o image.png', report))
+        save_report(out, report, model_card("Image generator", PURPOSE, report))
         return report
 
 

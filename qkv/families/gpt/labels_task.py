@@ -24,13 +24,20 @@ from qkv.families.gpt.settings import FineTuneSettings
 from qkv.families.loading import load_for
 from qkv.runtime.predictions import EXAMPLES
 from qkv.text.tokenizer import Tokenizer
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Task, with_epochs
 from qkv.training.trainable import Setup
+
+PURPOSE = Purpose(
+    task="text-classification",
+    command='qkv classify . "…"',
+    python='model.classify("…")',
+    use="The model predicts one of the labels it was trained on, also for texts that fit none of them.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,8 +276,8 @@ class FineTuneTask(Task[GPTClassifier]):
                 **results(product, labels),
             },
         }
-        usage = f"qkv classify . {EXAMPLES[product.reads]}"
-        card = model_card(f"GPT, fine-tuned for {labels.form}", usage, report)
+        purpose = replace(PURPOSE, command=f"qkv classify . {EXAMPLES[product.reads]}")
+        card = model_card(f"GPT, fine-tuned for {labels.form}", purpose, report)
         save_report(out, report, card)
         return report
 

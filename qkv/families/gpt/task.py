@@ -23,7 +23,7 @@ from qkv.families.gpt.stream import Stream, StreamData
 from qkv.families.gpt.text_data import LearnableText, TextData
 from qkv.flags import OptionMessageError
 from qkv.text.tokenizer import Tokenizer
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
@@ -31,6 +31,19 @@ from qkv.training.selection import ChosenWeights
 from qkv.training.settings import RunSettings
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
+
+PURPOSE = Purpose(
+    task="text-generation",
+    command='qkv generate . "…"',
+    python='model.generate("…")',
+    use="The model continues texts. What it writes may be wrong or harmful, as its training text may be.",
+)
+MUSIC_PURPOSE = Purpose(
+    task="",
+    command="qkv generate . -o music.mid --max-new-tokens 1024",
+    python='model.compose().save("music.mid")',
+    use="The model composes music in the style of its training data.",
+)
 
 
 class TrainingData(Protocol):
@@ -155,9 +168,8 @@ def make_report(
 def write_report(out: Path, product: LanguageModel, report: Mapping[str, Any]) -> None:
     """Write the report and the model card."""
     music = product._defaults.token_type == "notes"
-    usage = "qkv generate . -o music.mid --max-new-tokens 1024" if music else 'qkv generate . "…"'
     title = "GPT, a model of music" if music else "GPT, a language model"
-    save_report(out, report, model_card(title, usage, report))
+    save_report(out, report, model_card(title, MUSIC_PURPOSE if music else PURPOSE, report))
 
 
 def architecture(model: GPTModelSettings, vocab: int, end: int) -> GPTConfig:

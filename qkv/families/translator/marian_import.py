@@ -13,6 +13,7 @@ from qkv.decoding.greedy import greedy
 from qkv.decoding.step import Without
 from qkv.errors import DataError
 from qkv.families.translator.config import TranslatorConfig
+from qkv.families.translator.ctranslate2 import names_of, source_names_of
 from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.hub_defaults import MAX_SOURCE_LENGTH
 from qkv.families.translator.hub_vocabularies import in_order, new_name, source_order
@@ -21,6 +22,7 @@ from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import STRONGEST_PENALTY, WIDEST_BEAM
 from qkv.families.translator.product import Translator
 from qkv.families.translator.shortlist import Shortlist
+from qkv.hub.folder import check_size
 from qkv.hub.importing_marian import MarianImporter
 from qkv.hub.marian_file import MarianWeights
 from qkv.hub.marian_folder import MarianFolder, number_of
@@ -216,7 +218,7 @@ def names_in(folder: MarianFolder, place: int) -> list[str]:
     """The tokens of a side, as many as the model has."""
     vocabulary, sizes = folder.vocabularies[place], folder.model.get("dim-vocabs")
     names = list(vocabulary.tokens)
-    if not names and vocabulary.content is not None:
+    if vocabulary.content is not None:
         names = piece_names(vocabulary.content, str(vocabulary.path))
     if len(set(names)) != len(names):
         raise DataError(f"{vocabulary.path}: a token occurs twice.")
@@ -239,6 +241,11 @@ def read_tokenizer(folder: MarianFolder, tokens: Tokens, language: str | None) -
         models = [UnigramModel(first.content, str(first.path))]
         models.append(models[0] if second is first else UnigramModel(second.content, str(second.path)))
         return MarianTokenizer(tokens.target, (models[0], models[1]), language=language, **ids)
+    if folder.segmenters is not None and is_plain(folder):
+        source, target = (
+            UnigramModel(check_size(path).read_bytes(), str(path)) for path in folder.segmenters
+        )
+        return MarianTokenizer(tokens.target, (source, target), language=language, **ids)
     if language is not None:
         raise DataError(
             f"{folder.where} translates into one language: a target language is only for models with several."
@@ -248,6 +255,11 @@ def read_tokenizer(folder: MarianFolder, tokens: Tokens, language: str | None) -
             f"{folder.where} has a SentencePiece model for one language only, which qkv does not support."
         )
     return PlainTokenizer(tokens.target, **ids)
+
+
+def is_plain(folder: MarianFolder) -> bool:
+    """Marian reads tokens that are separated by spaces, not texts."""
+    return all(each.content is None for each in folder.vocabularies)
 
 
 def shortlist_of(folder: MarianFolder, tokens: Tokens, tokenizer: Vocabulary) -> Shortlist | None:
@@ -375,29 +387,41 @@ def check_unread(stored: MarianWeights) -> None:
 # Comparison ------------------------------------------------------------------------------------------------------
 
 
-def probe_lines(product: Translator) -> list[str]:
-    """Texts made of the model's own tokens."""
-    tokenizer = product.tokenizer
-    names = [
-        tokenizer.show([id])[0]
-        for id in range(tokenizer.source_size)
-        if tokenizer.encode(tokenizer.show([id])[0])
-    ]
+def probe_lines(product: Translator, folder: MarianFolder) -> list[tuple[str, str]]:
+    """Texts made of the model's own tokens, and the same as Marian reads them.
+
+    None for pre-norm models with self-attention in the decoder: from the second token on, Marian's decoder leaves out the norm
+    of keys and values, which its training has. qkv computes what was trained.
+    """
+    tokenizer, config = product.tokenizer, product.model.config
+    if config.decoder.norm == "pre" and config.decoder_cell == "attention":
+        return []
+    special = {config.pad, config.end}
+    shown = [tokenizer.show([id])[0] for id in range(tokenizer.source_size) if id not in special]
+    names = [name for name in shown if tokenizer.encode(name) and name != UNKNOWN]
     chance = torch.Generator().manual_seed(1)
     picked = torch.randint(len(names), (PROBES, 9), generator=chance).tolist()
-    return [" ".join(names[number] for number in row[: 2 + place]) for place, row in enumerate(picked)]
+    lines = [" ".join(names[number] for number in row[: 2 + place]) for place, row in enumerate(picked)]
+    if not is_plain(folder):
+        return [(line, line) for line in lines]
+    own = source_names_of(tokenizer)
+    return [(line, " ".join(own[id] for id in tokenizer.encode(line))) for line in lines]
 
 
 @torch.inference_mode()
-def translate_greedily(product: Translator, lines: Sequence[str], factor: int) -> list[str]:
-    """Plain greedy decoding by the torch model, as in Marian."""
+def translate_greedily(
+    product: Translator, folder: MarianFolder, lines: Sequence[str], factor: int
+) -> list[str]:
+    """Plain greedy decoding by the torch model, as Marian writes it."""
     model, config, found = product.model.eval(), product.model.config, []
     for line in lines:
         source = config.complete_source(product.tokenizer.encode(line))
         step = Without(TranslationStep(model, torch.tensor([source])), config.pad)
         limit = torch.tensor([min(factor * len(source), config.max_length - 1)])
         [hypothesis] = greedy(step, torch.tensor([config.start]), config.end, limit)
-        found.append(product.tokenizer.decode(hypothesis.ids))
+        names = names_of(product.tokenizer)
+        pieces = " ".join(names[id] for id in hypothesis.ids)
+        found.append(pieces if is_plain(folder) else product.tokenizer.decode(hypothesis.ids))
     return found
 
 

@@ -10,13 +10,19 @@ from qkv.evaluation.scores import Scorer
 from qkv.families.translator.corpus import Corpus
 from qkv.families.translator.product import Translator
 from qkv.families.translator.settings import PairSettings
-from qkv.training.card import cell
+from qkv.training.card import Purpose, cell, facts_table, front_matter, limits, usage
 from qkv.training.loop import Run
 from qkv.training.report import facts_of_run
 from qkv.training.selection import ChosenWeights
 from qkv.training.task import Counter
 
 MAX_SCORED = 1_000  # validation pairs translated for the report
+PURPOSE = Purpose(
+    task="translation",
+    command='qkv translate . "…"',
+    python='model.translate("…")',
+    use="The model translates text between the languages above. It makes mistakes: a person should read what matters.",
+)
 
 
 def make_report(
@@ -87,21 +93,13 @@ def decoding_settings(translator: Translator) -> dict[str, Any]:
 
 
 def model_card(report: Mapping[str, Any]) -> str:
-    languages, data, training = report["languages"], report["data"], report["training"]
-    validation = report["validation"]
+    languages, data, validation = report["languages"], report["data"], report["validation"]
     dropped = ", ".join(f"{count} {reason}" for reason, count in data["dropped"].items() if count) or "none"
-    return f"""# Translator, {languages["source"]} → {languages["target"]}
+    trained_on = f"{cell(data['origin'])}: {data['pairs']:,} sentence pairs (dropped: {cell(dropped)})"
+    return f"""{front_matter(PURPOSE, report)}# Translator, {languages["source"]} → {languages["target"]}
 
-Trained with qkv {report["made_with"]["qkv"]}. It translates raw text:
-
-    qkv translate . "…"
-
-| | |
-|---|---|
-| trained on | {cell(data["origin"])}: {data["pairs"]:,} sentence pairs (dropped: {cell(dropped)}) |
-| size | {report["parameters"]:,} parameters, vocabulary of {report["vocab_size"]:,} tokens |
-| training | {training["steps"]:,} steps, {training["epochs"]} epochs, {training["minutes"]} minutes, seed {training["seed"]} |
-| weights | {cell(training["weights"])} |
+{usage(PURPOSE, report)}
+{facts_table(report, trained_on, f", vocabulary of {report['vocab_size']:,} tokens")}
 
 ## Scores
 
@@ -115,9 +113,7 @@ length penalty {validation["length_penalty"]}:
 | exact match | {validation["exact_match"]:.1f} % | |
 | loss per token | {validation["loss"]:.3f} | |
 
-{on_trust(report)}{on_test_parts(report)}{on_new_sentences(report)}These scores hold for text like the training data. Expect lower quality in other domains and
-styles. `report.json` has all settings.
-"""
+{on_trust(report)}{on_test_parts(report)}{on_new_sentences(report)}{limits(PURPOSE)}"""
 
 
 def on_trust(report: Mapping[str, Any]) -> str:

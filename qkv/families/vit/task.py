@@ -20,7 +20,7 @@ from qkv.families.vit.settings import LabelledImageSettings, VitSettings
 from qkv.runtime.pixels import as_input
 from qkv.training.augment import augment
 from qkv.training.blocks import stack_of
-from qkv.training.card import model_card
+from qkv.training.card import Purpose, model_card
 from qkv.training.device import choose_device, with_precision
 from qkv.training.loop import Run
 from qkv.training.position import Position
@@ -30,6 +30,13 @@ from qkv.training.selection import ChosenWeights
 from qkv.training.task import Assembled, Example, Task
 from qkv.training.trainable import Setup
 from qkv.training.watch import ForwardingWatch, Watch
+
+PURPOSE = Purpose(
+    task="image-classification",
+    command="qkv classify . image.png",
+    python='model.classify("image.png").label',
+    use="The model chooses among the classes it was trained on, also for images that show none of them.",
+)
 
 CURVE_FILE = "accuracy.jsonl"  # in OUT/training
 
@@ -123,7 +130,7 @@ class VitTask(Task[ImageClassifier]):
 
     def finish(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:
         report = self.report(product, run, chosen, out)
-        save_report(out, report, model_card("Image classifier", "qkv classify . image.png", report))
+        save_report(out, report, model_card("Image classifier", PURPOSE, report))
         return report
 
     def report(self, product: ImageClassifier, run: Run, chosen: ChosenWeights, out: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Files with translations, as units to check."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -10,6 +10,7 @@ from qkv.data.language_tags import language_of
 from qkv.data.lines import open_file
 from qkv.data.tmx import read_tmx_units, tmx_direction
 from qkv.documents import CATALOGS, FORMATS, Document, Segment, extension_of, read_catalog, read_document
+from qkv.documents.document import Edit, spliced
 from qkv.errors import DataError
 from qkv.localization.checks.plural_forms import plural_forms_in
 from qkv.localization.checks.unit import Unit
@@ -26,6 +27,8 @@ class Bilingual:
 
     path: Path
     content: bytes
+    """What the places of units refer to, as in a document."""
+    splice: Callable[[bytes, Iterable[Edit]], bytes]
     units: tuple[Unit, ...]
 
 
@@ -33,6 +36,7 @@ def read_bilingual(path: Path, source: Path | None, languages: Languages) -> Bil
     """Read a file with both sides, or a file with translations of the texts in `source`."""
     content = read_bytes(path)
     extension = extension_of(path.name)
+    document: Document | None = None
     if source is not None:
         originals, document = read_any(source, read_bytes(source)), read_any(path, content)
         found = paired_units(originals, document)
@@ -50,7 +54,12 @@ def read_bilingual(path: Path, source: Path | None, languages: Languages) -> Bil
         stated = (document.source_language, document.target_language)
         languages = (languages[0] or stated[0], languages[1] or stated[1])
     units = tuple(replace(unit, languages=languages) for unit in found)
-    return Bilingual(path=path, content=content, units=with_lines(content, units))
+    return Bilingual(
+        path=path,
+        content=document.content if document else content,
+        splice=document.splice if document else spliced,
+        units=units if content.startswith(ZIP) else with_lines(content, units),
+    )
 
 
 def read_bytes(path: Path) -> bytes:
@@ -109,8 +118,6 @@ def unit_of(segment: Segment, source: str, target: str) -> Unit:
 
 def with_lines(content: bytes, units: Sequence[Unit]) -> tuple[Unit, ...]:
     """The line of each translation that is in the file, in one pass."""
-    if content.startswith(ZIP):
-        return tuple(units)
     lines: dict[int, int] = {}
     line, last = 1, 0
     for start in sorted({unit.segment.start for unit in units if unit.segment}):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qkv.documents.document import Edit, NewText, spliced
+from qkv.documents.document import Edit, NewText
 from qkv.localization.checks.reading import Bilingual
 from qkv.localization.checks.unit import Check, FileCheck, Finding, Found, Unit
 
@@ -13,8 +13,8 @@ AnyCheck = Check | FileCheck
 @dataclass(frozen=True, kw_only=True)
 class FileResult:
     findings: tuple[Finding, ...]
-    content: bytes
-    """The file with what was corrected."""
+    corrected: bytes | None
+    """The file with its corrections; None if there are none."""
 
 
 def check_file(
@@ -40,7 +40,10 @@ def check_file(
         found += [(place, each) for each in own]
         advance(1)
     ordered = sorted(found, key=lambda each: each[0])
-    return FileResult(findings=tuple(finding for _, finding in ordered), content=spliced(file.content, edits))
+    return FileResult(
+        findings=tuple(finding for _, finding in ordered),
+        corrected=file.splice(file.content, edits) if edits else None,
+    )
 
 
 def findings_in(file: Bilingual, unit: Unit, checks: Iterable[Check]) -> Iterator[Finding]:

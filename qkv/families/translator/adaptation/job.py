@@ -194,7 +194,10 @@ class Adaptation:
         """By the slowest stage so far."""
         stages = [each for each in self.state["measured"].values() if each.get("new_steps")]
         seconds = max((each["seconds"] / each["new_steps"] for each in stages), default=0.0)
-        return self.minutes + seconds * steps / 60 <= self.options.minutes
+        enough = self.minutes + seconds * steps / 60 <= self.options.minutes
+        if not enough:
+            self.display.say("the time limit ends the search; more time may give a better model")
+        return enough
 
     def record(self) -> None:
         self.state["minutes"], self.started = self.minutes, monotonic()

@@ -63,7 +63,7 @@ STRING_TYPES[tuple[Kind, ...]] = StringType(
 @dataclass(frozen=True, kw_only=True)
 class Translate:
     model: Positional[Path]
-    """Folder of the model, or a language pair such as en-de: the published translator, which is downloaded at first use."""
+    """Folder of the model, or a language pair such as en-de."""
     text: Positional[tuple[str, ...]] = ()
     """Text to translate, line by line. By default, lines are read from --input or from standard input."""
     input: OptionalFile = None

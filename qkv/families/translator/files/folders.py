@@ -1,7 +1,7 @@
 """Translate all files of a folder into another folder: what can be translated, and copies of the rest."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -117,12 +117,14 @@ def is_translatable(path: Path) -> bool:
 def planned(paths: Sequence[Path], source: str | None, target: str | None) -> list[FolderFile]:
     """The output name of each file. A file in another language is no source: its counterpart in the source language is there."""
     known = set(paths)
-    outputs = {path: renamed(path, source, target) for path in paths}
+    outputs = {path: path if has_catalog(path, known) else renamed(path, source, target) for path in paths}
     from_source = {output for path, output in outputs.items() if output != path}
     files = []
     for path, output in outputs.items():
         file = FolderFile(source=path.as_posix(), output=output.as_posix())
-        if output == path and path in from_source:
+        if has_catalog(path, known):
+            files.append(replace(file, done="skipped", reason="its catalog is there"))
+        elif output == path and path in from_source:
             files.append(
                 replace(file, done="skipped", reason="the translation of another file has this name")
             )
@@ -131,6 +133,11 @@ def planned(paths: Sequence[Path], source: str | None, target: str | None) -> li
         else:
             files.append(file)
     return files
+
+
+def has_catalog(path: Path, known: Set[Path]) -> bool:
+    """Whether a template is there with its catalog, which may have translations."""
+    return path.suffix == ".pot" and path.with_suffix(".po") in known
 
 
 def renamed(path: Path, source: str | None, target: str | None) -> Path:

@@ -59,7 +59,7 @@ def message_steps(segment: Segment, request: Request) -> Steps:
     message = parse_message(segment.text)
     if has_unclear_numbers(message) or count_sentences(message) > MOST_SENTENCES:
         return held(segment)
-    tree = grown(whole_sentences(message), Path(), request)
+    tree = grown(whole_sentences(message), Around(), request)
     sentences = list(sentences_of(tree))
     return folded(segment, tree, sentences, request) if len(sentences) <= MOST_SENTENCES else held(segment)
 
@@ -86,7 +86,7 @@ def folded(segment: Segment, tree: Tree, sentences: Sequence[Sentence], request:
 
 
 @dataclass(frozen=True)
-class Path:
+class Around:
     """The options around a sentence."""
 
     numbers: tuple[tuple[str, Numbers], ...] = ()
@@ -94,24 +94,24 @@ class Path:
     """The argument and the source's option of each choice."""
     is_new: bool = False
 
-    def into(self, choice: Choice, source: str, numbers: Numbers | None, *, is_new: bool) -> "Path":
+    def into(self, choice: Choice, source: str, numbers: Numbers | None, *, is_new: bool) -> "Around":
         more = () if numbers is None else ((choice.name, numbers),)
-        return Path((*self.numbers, *more), (*self.chosen, (choice.name, source)), self.is_new or is_new)
+        return Around((*self.numbers, *more), (*self.chosen, (choice.name, source)), self.is_new or is_new)
 
 
-def grown(message: Message, path: Path, request: Request) -> Tree:
+def grown(message: Message, around: Around, request: Request) -> Tree:
     """The message with an option for each category of the target language."""
     if len(message) != 1 or not isinstance(message[0], Choice):
-        return Sentence(message, path.numbers, path.is_new)
+        return Sentence(message, around.numbers, around.is_new)
     choice, given = message[0], dict(message[0].options)
-    known = dict(path.chosen).get(choice.name)
+    known = dict(around.chosen).get(choice.name)
     if known is not None:  # a second choice by the same argument
-        return grown(given.get(known) or given["other"], path, request)
+        return grown(given.get(known) or given["other"], around, request)
     if choice.kind == "select":
-        inner = ((name, path.into(choice, name, None, is_new=False)) for name in given)
+        inner = ((name, around.into(choice, name, None, is_new=False)) for name in given)
         return choice, tuple((name, grown(given[name], each, request)) for name, each in inner)
     return choice, tuple(
-        (name, grown(given[source], path.into(choice, source, own, is_new=name not in given), request))
+        (name, grown(given[source], around.into(choice, source, own, is_new=name not in given), request))
         for name, source, own in wanted_options(choice, request)
     )
 

@@ -1,6 +1,7 @@
 """Put a number in the place of a placeholder, and find it again in the translation."""
 
 import re
+import unicodedata
 
 from qkv.text.protect import Kind, ProtectedSpan, protected_spans
 
@@ -11,8 +12,6 @@ COUNTS = re.compile(  # placeholders of whole numbers, by their type or their na
 )
 NOT_PLACEHOLDERS = {"tags", "urls", "emails", "numbers", "pattern"}
 SEPARATORS = r"[.,'\u2019\u00a0\u202f\u2009 ]"
-ZEROS = [zero for zero in map(chr, range(0x660, 0x20000)) if zero.isdecimal() and int(zero) == 0]
-DIGITS = str.maketrans({chr(ord(zero) + value): str(value) for zero in ZEROS for value in range(10)})
 
 
 def counted_placeholder(text: str, kinds: tuple[Kind, ...]) -> ProtectedSpan | None:
@@ -38,7 +37,7 @@ def find_numbers(text: str, number: str) -> list[tuple[int, int]]:
     whole, _, fraction = number.partition(".")
     digits = whole if len(whole) < 4 else rf"{SEPARATORS}?".join(groups_of(whole))
     pattern = digits + (rf"[.,\u066b]{fraction}" if fraction else "")
-    plain = text.translate(DIGITS)
+    plain = "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)
     return [match.span() for match in re.finditer(rf"(?<!\d)(?<!\d[.,]){pattern}(?![.,]?\d)", plain)]
 
 
