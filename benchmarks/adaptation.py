@@ -63,7 +63,7 @@ def draw(receipts: Mapping[int, Mapping[str, Any]], path: Path) -> None:
         axes.plot(*zip(*points, strict=True), "o", label=f"{size:,} pairs")
     axes.axvline(0, color="grey", linewidth=0.5)
     axes.set(xlabel="change of general chrF", ylabel="change of chrF on the project's text")
-    if axes.has_data():
+    if axes.get_legend_handles_labels()[0]:
         axes.legend()
     figure.savefig(path, dpi=150)
 

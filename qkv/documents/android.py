@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from qkv.documents.codes import Part, coded
 from qkv.documents.document import Document, Segment
 from qkv.documents.plural_forms import Numbers, usual_categories
+from qkv.documents.reading_back import reads_back_by
 from qkv.documents.xml_slots import ILLEGAL, Content, XmlBytes, cdata
 from qkv.documents.xml_slots import escape as xml_escape
 from qkv.documents.xml_slots import segment_of as slot_of
@@ -38,7 +39,11 @@ def read_android(content: bytes, target: str | None = None) -> Document:
             for number, item in enumerate(node.elements):
                 segments += segment_of(xml, item, f"{name}[{number}]")
     return Document(
-        content=content, segments=tuple(segments), media_type="application/xml", forbidden=ILLEGAL
+        content=content,
+        segments=tuple(segments),
+        media_type="application/xml",
+        forbidden=ILLEGAL,
+        reads_back=reads_back_by(lambda written: read_android(written, target), segments),
     )
 
 

@@ -8,7 +8,7 @@ names, so that texts with equal words and equal codes are equal in all formats.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import accumulate, count
 from typing import Literal, NamedTuple
 
 Kind = Literal["text", "open", "close", "single", "kept"]
@@ -65,12 +65,10 @@ class Codes:
         ]
 
     def essence(self, text: str) -> str:
-        """What the file says, without names and without formatting, which may be divided in other ways."""
+        """What a reader finds again: no names, no formatting, which may be divided in other ways, and no codes at the edges."""
         dropped = self.formatting | {closing(name) for name in self.formatting}
-        return "".join(
-            "" if name in dropped else self.originals[name] if name else escaped(words)
-            for words, name in self.pieces(text)
-        )
+        pieces = inner_pieces([piece for piece in self.pieces(text) if piece.name not in dropped])
+        return "".join(self.originals[name] if name else words for words, name in pieces)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +239,7 @@ def pieces_of(text: str, names: Mapping[str, str]) -> Iterator[Piece]:
 
 def repaired(pieces: Sequence[Piece], codes: Codes) -> list[Piece]:
     """Each code once, and pairs nested. What was lost comes to the end, except formatting."""
-    kept = without_broken_pairs(without_doubles(pieces))
+    kept = without_empty_formatting(without_broken_pairs(without_doubles(pieces)), codes)
     present = {piece.name for piece in kept}
     lost = [name for name in codes.originals if name not in present]
     dropped = codes.formatting | {closing(name) for name in codes.formatting}
@@ -278,6 +276,54 @@ def without_broken_pairs(pieces: Sequence[Piece]) -> list[Piece]:
             while (last := open_names.pop()) != own:
                 broken |= {last, closing(last)}
     return [piece for piece in pieces if not piece.name or piece.name not in broken]
+
+
+def inner_pieces(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Without blank text, single codes and pairs around everything. Pairs are nested."""
+    closers = pair_places(pieces)
+    empty = empty_pairs(pieces, closers)
+    ends = {closers[place]: place for place in empty}
+    first, last = 0, len(pieces)
+    while first < last:
+        if is_outside(pieces[first]) or first in empty:
+            first = closers[first] + 1 if first in empty else first + 1
+        elif is_outside(pieces[last - 1]) or last - 1 in ends:
+            last = ends.get(last - 1, last - 1)
+        elif closers.get(first) == last - 1:
+            first, last = first + 1, last - 1
+        else:
+            break
+    return pieces[first:last]
+
+
+def pair_places(pieces: Sequence[Piece]) -> dict[int, int]:
+    """Where the pair ends that begins at a place."""
+    found: dict[int, int] = {}
+    open_places: list[int] = []
+    for place, piece in enumerate(pieces):
+        if piece.name.startswith("<g"):
+            open_places.append(place)
+        elif piece.name.startswith("</"):
+            found[open_places.pop()] = place
+    return found
+
+
+def empty_pairs(pieces: Sequence[Piece], closers: Mapping[int, int]) -> set[int]:
+    """Where pairs begin that have neither words nor what stands for them."""
+    has_words = [not piece.name or piece.name.startswith("{") for piece in pieces]
+    before = list(accumulate(has_words, initial=0))
+    return {place for place, end in closers.items() if before[end] == before[place]}
+
+
+def is_outside(piece: Piece) -> bool:
+    return piece.name.startswith("<x") or not (piece.name or piece.text.strip())
+
+
+def without_empty_formatting(pieces: Sequence[Piece], codes: Codes) -> list[Piece]:
+    closers = pair_places(pieces)
+    empty = {place for place in empty_pairs(pieces, closers) if pieces[place].name in codes.formatting}
+    dropped = empty | {closers[place] for place in empty}
+    return [piece for place, piece in enumerate(pieces) if place not in dropped]
 
 
 def in_pairs(names: Sequence[str]) -> Iterator[str]:

@@ -29,7 +29,7 @@ def read_epub(content: bytes, target: str | None = None) -> Document:
     xml = XmlBytes(member.content, encoding_of(member.content))
     language = next(subtrees(xml.content, "language"), None)
 
-    document = document_of(archive, [*found[XHTML], *found[NCX]], texts_of, MEDIA_TYPE)
+    document = document_of(archive, [*found[XHTML], *found[NCX]], texts_of, MEDIA_TYPE, read_epub)
 
     def marks(new: NewTexts) -> Iterator[Edit]:
         if target and language and language.text != target and are_changed(document.segments, new):

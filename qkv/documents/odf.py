@@ -27,7 +27,7 @@ def read_odt(content: bytes, target: str | None = None) -> Document:
     if MEMBERS[0] not in archive.names:
         raise DataError(f"it is not an OpenDocument file: it has no {MEMBERS[0]}.")
     names = [name for name in MEMBERS if name in archive.names]
-    return document_of(archive, names, paragraphs, MEDIA_TYPE)
+    return document_of(archive, names, paragraphs, MEDIA_TYPE, read_odt)
 
 
 def paragraphs(xml: XmlBytes) -> Iterator[Segment]:

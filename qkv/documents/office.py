@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from qkv.documents.archive import Archive
 from qkv.documents.document import Document, Segment
+from qkv.documents.reading_back import reads_back_by
 from qkv.documents.runs import paragraph_segments
 from qkv.documents.xml_slots import ILLEGAL, XmlBytes
 from qkv.documents.xml_tree import encoding_of, subtrees
@@ -23,13 +24,13 @@ Reader = Callable[[XmlBytes], Iterator[Segment]]
 def read_docx(content: bytes, target: str | None = None) -> Document:
     archive = Archive.of(content)
     names = parts_of(archive, "wordprocessingml", DOCX_PARTS)
-    return document_of(archive, names, paragraphs, MEDIA_TYPES["docx"])
+    return document_of(archive, names, paragraphs, MEDIA_TYPES["docx"], read_docx)
 
 
 def read_pptx(content: bytes, target: str | None = None) -> Document:
     archive = Archive.of(content)
     names = parts_of(archive, "presentationml", PPTX_PARTS)
-    return document_of(archive, names, paragraphs, MEDIA_TYPES["pptx"])
+    return document_of(archive, names, paragraphs, MEDIA_TYPES["pptx"], read_pptx)
 
 
 def parts_of(archive: Archive, family: str, kinds: Sequence[str]) -> list[str]:
@@ -59,10 +60,17 @@ def paragraphs(xml: XmlBytes) -> Iterator[Segment]:
                 yield from paragraph_segments(xml, paragraph)
 
 
-def document_of(archive: Archive, names: Sequence[str], read: Reader, media_type: str) -> Document:
-    """The segments of these members, in this order."""
+def document_of(
+    archive: Archive,
+    names: Sequence[str],
+    read: Reader,
+    media_type: str,
+    again: Callable[[bytes], Document],
+) -> Document:
+    """The segments of these members, in this order. `again` is the reader of the format."""
     segments = [segment for name in names for segment in member_segments(archive, name, read)]
     return Document(
+        reads_back=reads_back_by(again, segments),
         content=archive.joined,
         segments=tuple(segments),
         media_type=media_type,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from qkv.documents.codes import Part, coded
 from qkv.documents.document import Document, Segment
+from qkv.documents.reading_back import reads_back_by
 from qkv.documents.xml_slots import ILLEGAL, XmlBytes, segment_of
 from qkv.documents.xml_tree import Node, check_root, encoding_of, subtrees
 
@@ -17,7 +18,11 @@ def read_resx(content: bytes, target: str | None = None) -> Document:
     xml = XmlBytes(content, encoding_of(content))
     segments = [segment for node in subtrees(content, "data") for segment in segments_of(xml, node)]
     return Document(
-        content=content, segments=tuple(segments), media_type="application/xml", forbidden=ILLEGAL
+        content=content,
+        segments=tuple(segments),
+        media_type="application/xml",
+        forbidden=ILLEGAL,
+        reads_back=reads_back_by(read_resx, segments),
     )
 
 

@@ -34,7 +34,7 @@ def read_xlsx(content: bytes, target: str | None = None) -> Document:
         if b"drawingml" in xml.content[:2_000]:
             yield from paragraphs(xml)
 
-    return document_of(archive, [*cells, *drawings], read, MEDIA_TYPE)
+    return document_of(archive, [*cells, *drawings], read, MEDIA_TYPE, read_xlsx)
 
 
 def texts_in_use(archive: Archive) -> set[str]:

@@ -86,7 +86,7 @@ async def upload(call: Call) -> Response:
     if source is not None:
         check_pair(source, target, call.models)
     try:
-        document = await asyncio.to_thread(read_document, name, file.content)
+        document = await asyncio.to_thread(read_document, name, file.content, target)
     except DataError as error:
         raise ApiError(400, "Invalid file data.", detail=str(error)) from None
     characters = sum(len(segment.text) for segment in document.segments)

@@ -1,9 +1,9 @@
 """Documents: all segments of a file, translated together with everything else that the server does."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qkv.documents import Document
+from qkv.documents import Document, Segment
 from qkv.documents.markup import MarkupRules
 from qkv.families.translator.translations import Translation
 from qkv.server.detection import SURE
@@ -67,18 +67,31 @@ async def translate_document(
             f"{language_name(source)} ({source})",
         )
     own = replace(wish, beam_size=state.options.beam_size, patient=True)
-    translations: list[str] = []
-    segments = [segment for segment in document.segments if not segment.held]
-    for start in range(0, len(segments), AT_ONCE):
-        part = segments[start : start + AT_ONCE]
-        markup = INLINE if part[0].markup else None
+    wanted = [place for place, segment in enumerate(document.segments) if is_missing(segment)]
+    translations: dict[int, str] = {}
+    for places in portions(document, wanted):
+        segments = [document.segments[place] for place in places]
+        markup = INLINE if segments[0].markup else None
         found: Sequence[Sequence[Translation]] = await state.service.translate(
-            models, [segment.text for segment in part], source, target, replace(own, markup=markup)
+            models, [segment.text for segment in segments], source, target, replace(own, markup=markup)
         )
-        translations += [row[0].text for row in found]
-        done(len(translations), len(segments))
-    characters = sum(len(segment.text) for segment in segments)
-    state.metrics.translated(source, target, len(segments), characters)
-    found_texts = iter(translations)
-    written = document.write([None if each.held else next(found_texts) for each in document.segments])
+        for place, segment, row in zip(places, segments, found, strict=True):
+            text = document.storable(row[0].text)
+            translations[place] = segment.codes.repair(text) if segment.codes else text
+        done(len(translations), len(wanted))
+    characters = sum(len(document.segments[place].text) for place in wanted)
+    state.metrics.translated(source, target, len(wanted), characters)
+    written = document.write([translations.get(place) for place in range(len(document.segments))])
     return TranslatedDocument(written, source, characters)
+
+
+def is_missing(segment: Segment) -> bool:
+    """Files with both languages may have a translation already."""
+    return not segment.held and (segment.target is None or segment.state == "untranslated")
+
+
+def portions(document: Document, places: Sequence[int]) -> Iterator[list[int]]:
+    """Segments that are translated together: all with markup, or all without."""
+    for markup in (False, True):
+        own = [place for place in places if document.segments[place].markup == markup]
+        yield from (own[start : start + AT_ONCE] for start in range(0, len(own), AT_ONCE))

@@ -356,7 +356,7 @@ async def translate_file(call: Call) -> Response:
     if f".{extension_of(upload.name)}" not in supported_formats():
         raise ApiError(400, "Invalid request: file format not supported")
     try:
-        document = await asyncio.to_thread(read_document, upload.name, upload.content)
+        document = await asyncio.to_thread(read_document, upload.name, upload.content, target)
     except DataError as error:
         raise ApiError(400, f"Invalid request: {error}") from None
     call.check_rate(1, len(upload.content))

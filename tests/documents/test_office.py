@@ -1,13 +1,15 @@
 """Office files: members without texts keep their bytes, codes bring their runs, and archives made to do harm are an error."""
 
 import io
+import random
+import re
 import struct
 import zipfile
 
 import pytest
 from lxml import etree
 
-from qkv.documents import Document, read_catalog
+from qkv.documents import Document, NewText, read_catalog
 from qkv.documents.archive import Archive
 from qkv.errors import DataError
 
@@ -193,6 +195,21 @@ def test_own_texts_give_the_same_bytes_and_other_texts_read_back(name: str) -> N
                 made.external_attr,
                 made.compress_type,
             )
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_codes_may_move_to_any_place_or_be_lost(name: str) -> None:
+    document = read_catalog(name, FILES[name])
+    assert document.reads_back is not None
+    for seed in range(40):
+        chance = random.Random(seed)
+        new = []
+        for segment in document.segments:
+            pieces = re.findall(r"</?[gx]\d/?>|\{\{\d\}\}|[^<{]+", segment.text)
+            chance.shuffle(pieces)
+            text = "".join(pieces[: chance.randint(1, len(pieces))])
+            new.append(NewText(segment.codes.repair(text) if segment.codes else text))
+        assert document.reads_back(document.write(new), new), new
 
 
 def test_members_with_descriptors_and_large_fields_can_be_replaced() -> None:

@@ -145,6 +145,22 @@ def test_a_file_is_translated_and_fetched(client: TestClient) -> None:
     assert client.get(address + "x").status_code == 404
 
 
+def test_files_of_offices_and_localisers_are_translated(client: TestClient) -> None:
+    unit = "<trans-unit id='{}'><source>proton beam</source>{}</trans-unit>"
+    done = unit.format(2, "<target>Strahl</target>")
+    bold = "<trans-unit id='3'><source><g id='1'>proton</g> &amp; beam</source></trans-unit>"
+    content = f"<xliff version='1.2'><file source-language='en' target-language='de'>{unit.format(1, '')}{done}{bold}</file></xliff>"
+    sent = {"file": ("a.xlf", content.encode())}
+    answer = client.post("/translate_file", data={"source": "en", "target": "de"}, files=sent)
+    made = client.get(answer.json()["translatedFileUrl"]).text
+    assert unit.format(1, "<target>Protonenstrahl</target>") + done in made
+    assert made.count("<g id='1'>") == 2
+    bad = client.post(
+        "/translate_file", data={"source": "en", "target": "de"}, files={"file": ("a.docx", b"PK")}
+    )
+    assert (bad.status_code, "it is damaged" in bad.text) == (400, True)
+
+
 def test_alternatives_continue_a_prefix(client: TestClient) -> None:
     answer = client.post("/alternatives", json={**FIELDS, "prefix": "ein", "count": 2}).json()
     assert [each["text"] for each in answer["alternatives"]] == ["ein 0", "ein 1"]

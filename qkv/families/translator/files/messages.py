@@ -106,7 +106,7 @@ def grown(message: Message, around: Around, request: Request) -> Tree:
     choice, given = message[0], dict(message[0].options)
     known = dict(around.chosen).get(choice.name)
     if known is not None:  # a second choice by the same argument
-        return grown(given.get(known) or given["other"], around, request)
+        return grown(given.get(known, given["other"]), around, request)
     if choice.kind == "select":
         inner = ((name, around.into(choice, name, None, is_new=False)) for name in given)
         return choice, tuple((name, grown(given[name], each, request)) for name, each in inner)
@@ -243,9 +243,9 @@ def exchanged(text: str, chosen: dict[str, str], counts: Counter[str], sentence:
         edits += [(place, sign_of(owner, sentence)) for place in places]
     parts, last = [], 0
     for (start, end), sign in sorted(edits):
-        parts += [safe(text[last:start], sentence), sign]
+        parts += [text[last:start], sign]
         last = end
-    return "".join([*parts, safe(text[last:], sentence)])
+    return safe("".join([*parts, text[last:]]), sentence)
 
 
 def sign_of(owner: str, sentence: Sentence) -> str:

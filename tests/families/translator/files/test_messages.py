@@ -69,6 +69,16 @@ def test_an_apostrophe_before_a_brace_begins_no_quotation() -> None:
         [segment("{g, select, other {The {x}}}")], lambda text: text.replace("The ", "l'"), target="fr"
     )
     assert found.text == "{g, select, other {l’{x}}}"
+    [counted] = drafts(
+        [segment("{n, plural, other {The # x}}")], lambda text: text.replace("The ", "l'"), target="ja"
+    )
+    assert counted.text == "{n, plural, other {l’# x}}"
+
+
+def test_an_empty_option_stays_empty() -> None:
+    text = "{n, plural, =0 {} other {# {n, plural, =0 {} other {x}}}}"
+    [found] = drafts([segment(text)], str, target="ja")
+    assert found.text == "{n, plural, =0 {} other {# x}}"
 
 
 def test_what_gets_lost_is_marked() -> None:
