@@ -104,7 +104,7 @@ def opus(repository: Repository) -> Iterator[Row]:
             continue
         *_, release = re.split(r"(?m)^# (?=\S+\.zip)", repository.read(listed))
         link = re.search(r"download: \[[^]]*\]\((\S+?)\)", release)
-        if link is None:
+        if link is None or "SentencePiece" not in release:  # a few old ones need the tokenizer of Moses
             continue
         score = re.search(r"(?m)^\|\s*(Tatoeba\.\S+)\s*\|\s*([\d.]+)\s*\|\s*([\d.]+)\s*\|", release)
         yield {
