@@ -39,7 +39,6 @@ ALLOWED = {
     "api/adapting.py": ("--out",),
     "api/distillation.py": ("--out",),
     # A model card shows a command to try.
-    "families/dalle/codebook_task.py": ("qkv train dalle --codebook .",),
     "families/gpt/task.py": ("qkv generate . -o music.mid --max-new-tokens 1024",),
     "families/translator/report.py": ("`qkv translate . --scores`",),
 }  # fmt: skip

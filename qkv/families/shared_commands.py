@@ -4,6 +4,11 @@ from qkv.families.family import Command
 
 SHARED = (
     Command(
+        name="tour",
+        summary="five minutes: train a small translator, use it, look inside it, serve it",
+        run="qkv.cli.tour:main",
+    ),
+    Command(
         name="evaluate",
         summary="score a model on translations, texts, labels or images",
         run="qkv.cli.evaluate:main",

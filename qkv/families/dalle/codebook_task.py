@@ -28,7 +28,7 @@ PURPOSE = Purpose(
     task="",
     command="qkv info .",
     python='model.decode(model.encode("image.png"))',
-    use="The model turns images into codes for `qkv train dalle --codebook`, and codes into images.",
+    use="The model turns images into codes, with which a DALL-E is trained, and codes into images.",
 )
 
 

@@ -12,7 +12,7 @@ from qkv.cli import program
 from qkv.cli.inputs import OutputFolder
 from qkv.cli.options import read_options
 from qkv.environment import under_torchrun
-from qkv.errors import QkvError
+from qkv.errors import QkvError, check_rules
 
 if TYPE_CHECKING:
     from qkv.data.worlds import Pair
@@ -35,10 +35,15 @@ class Demo:
     """Target language: another of the three."""
     seed: int = 1
     """Seed of the sentences and of the weights."""
+    steps: int | None = None
+    """Steps of training (default: those of the recipe, 2,700)."""
     resume: bool = False
     """Continue a demo that was interrupted."""
     json: bool = False
     """Print the report as one JSON document."""
+
+    def __post_init__(self) -> None:
+        check_rules([("steps", "must be at least 1", self.steps is None or self.steps >= 1)])
 
 
 def main(arguments: list[str]) -> None:
@@ -159,6 +164,8 @@ def run(command: Demo) -> "Outcome[Translator]":
     say(f"Training a translator from {names} on {TRAINED_ON:,} sentence pairs of the built-in grammar.")
     settings = settings_of_run(command.output) if command.resume else built_in(TRAINED_ON)
     settings = replace(settings, seed=command.seed)
+    if command.steps is not None and not command.resume:
+        settings = replace(settings, steps=command.steps)
     # Two processes are as fast as one here, and do not stall if another program keeps a core busy.
     processes = processes_for(0, 2 * settings.training.batch_tokens)
     settings = replace(settings, training=replace(settings.training, processes=processes))
