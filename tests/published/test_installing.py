@@ -128,7 +128,14 @@ def test_a_failed_import_leaves_no_model_and_no_hash(server: StandIn) -> None:
         ("c.bin.gz", gzip.compress(bytes(40 << 20)), "unpacks to more bytes"),
         ("c.bin.gz", gzip.compress(MODEL)[:-9], "not a complete .gz file"),
     ],
-    ids=["outside", "absolute", "same name", "half an archive", "a bomb", "half a file"],  # their bytes hold the time
+    ids=[
+        "outside",
+        "absolute",
+        "same name",
+        "half an archive",
+        "a bomb",
+        "half a file",
+    ],  # their bytes hold the time
 )
 def test_hostile_archives_are_rejected(
     server: StandIn, tmp_path: Path, name: str, hostile: bytes, message: str
