@@ -151,6 +151,9 @@ class TranslateFileKeywords(TypedDict, total=False):
             "xlsx",
             "odt",
             "epub",
+            "csv",
+            "tsv",
+            "jsonl",
         ]
         | None
     )
@@ -430,6 +433,7 @@ class DistillKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -562,6 +566,7 @@ class TrainTranslatorKeywords(TypedDict, total=False):
     data: Any
     source: Any
     target: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -879,6 +884,7 @@ class FineTuneKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -961,6 +967,7 @@ class FineTuneTranslatorKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any
@@ -1170,6 +1177,7 @@ class ResumeKeywords(TypedDict, total=False):
     source: Any
     target: Any
     pairs: Any
+    weights: float | Iterable[float]
     valid_source: Any
     valid_target: Any
     valid_pairs: Any

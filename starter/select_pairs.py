@@ -61,6 +61,8 @@ def well_aligned(path: Path) -> Iterator[Pair]:
     lexicon = learn_lexicon(islice(everything, 0, None, max(1, len(everything) // SAMPLE)))
     for domain, wanted in SHARES.items():
         pairs = by_domain[domain]
+        if not pairs:
+            continue
         scores = np.nan_to_num(lexicon.scores(pairs), nan=-np.inf)
         better = np.flatnonzero(scores >= np.median(scores)).tolist()
         drawn = random.Random(SEED).sample(better, min(wanted, len(better)))

@@ -56,7 +56,7 @@ def firefox(repository: Repository) -> Iterator[Row]:
     files = repository.files("models/")
     for listed in (name for name in files if name.endswith("/metadata.json")):
         facts = json.loads(repository.read(listed))
-        folder = listed.removesuffix("metadata.json")
+        folder, bleu = listed.removesuffix("metadata.json"), facts["flores"]["bleu"]
         parts = [name for name in files if name.startswith(folder) and name.endswith(".gz")]
         model = [name for name in parts if re.search(r"/(model|lex|vocab|srcvocab|trgvocab)\.", name)]
         yield {
@@ -65,7 +65,7 @@ def firefox(repository: Repository) -> Iterator[Row]:
             "target": facts["targetLanguage"],
             "listed": listed,
             "files": [stored_in_lfs(repository, name) for name in model],
-            "scores": {"flores": {"bleu": facts["flores"]["bleu"]}},
+            **({} if bleu is None else {"scores": {"flores": {"bleu": bleu}}}),
         }
 
 
@@ -104,7 +104,7 @@ def opus(repository: Repository) -> Iterator[Row]:
             continue
         *_, release = re.split(r"(?m)^# (?=\S+\.zip)", repository.read(listed))
         link = re.search(r"download: \[[^]]*\]\((\S+?)\)", release)
-        if link is None:
+        if link is None or "SentencePiece" not in release:  # a few old ones need the tokenizer of Moses
             continue
         score = re.search(r"(?m)^\|\s*(Tatoeba\.\S+)\s*\|\s*([\d.]+)\s*\|\s*([\d.]+)\s*\|", release)
         yield {

@@ -1,4 +1,4 @@
-"""Build an sdist and wheels that contain the compiled engine.
+"""Build an sdist and wheels that contain the compiled engine, and the wheel of the starter model.
 
     python tools/dist.py          # the wheel of this platform
     python tools/dist.py --all    # also the wheels of all other platforms, cross-compiled
@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+STARTER = ROOT / "starter"
 ZIG = (sys.executable, "-m", "ziglang", "c++")
 PLATFORM = "QKV_WHEEL_PLATFORM"  # read by setup.py
 
@@ -65,6 +66,24 @@ def main() -> None:
         print(f"building the wheel for {target.tag} …", flush=True)
         wheel = build_wheel(sdist, target, options.output)
         print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
+    if has_models(STARTER):
+        wheel = build_data_wheel(STARTER, options.output)
+        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
+
+
+def has_models(starter: Path) -> bool:
+    """The package qkv-starter is nothing without its models, which starter/build.py puts there."""
+    return any((starter / "qkv_starter").glob("*/model.safetensors"))
+
+
+def build_data_wheel(project: Path, output: Path) -> Path:
+    """From a copy, because setuptools writes into the folder."""
+    with tempfile.TemporaryDirectory() as temporary:
+        source, made = Path(temporary) / "source", Path(temporary) / "made"
+        shutil.copytree(project, source)
+        run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(made), str(source))
+        [wheel] = made.iterdir()
+        return Path(shutil.move(wheel, output / wheel.name))
 
 
 def build_sdist(output: Path) -> Path:

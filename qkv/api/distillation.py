@@ -307,7 +307,7 @@ def student_job(command: DistillCommand, given: Given, distillation: Distillatio
     trainable, out = student_training(), command.output
     source, target = distillation.teachers.languages.named()
     inputs = trainable.inputs(
-        pairs=distillation.training_data.file,
+        pairs=(distillation.training_data.file,),
         valid_pairs=distillation.valid_file(),
         source_language=source,
         target_language=target,

@@ -63,8 +63,6 @@ class PublishedModel:
     """BLEU, and chrF if it is published, for each test set of the publisher. Scores on different test sets cannot be compared."""
     verified: bool = False
     """Whether a hash of its files is known: from the publisher, or from an earlier download."""
-    importable: bool = False
-    """Whether this version of qkv reads its format."""
     installed: Path | None = None
     """The folder of the model on this machine."""
     listed_in: str = ""
@@ -91,8 +89,6 @@ def row_of(model: PublishedModel) -> tuple[str, ...]:
 def state_of(model: PublishedModel) -> str:
     if model.installed is not None:
         return "installed"
-    if not model.importable:
-        return "cannot be imported yet"
     return "verified" if model.verified else "unverified"
 
 
@@ -137,7 +133,7 @@ def models(pair: str | None = None, **options: Unpack[ModelsKeywords]) -> Publis
 def listed_models(pair: Pair | None, filters: ModelFilters) -> PublishedModels:
     from qkv.published.listing import listing, models_for
 
-    found = starters(filters)
+    found = starters()
     found += map(described, listing() if pair is None else models_for(pair))
     language = None if filters.language is None else code_of(filters.language)
     return PublishedModels(
@@ -150,24 +146,26 @@ def listed_models(pair: Pair | None, filters: ModelFilters) -> PublishedModels:
     )
 
 
-def starters(filters: ModelFilters) -> list[PublishedModel]:
-    from qkv.published.starter import starter_folder, starter_pairs
+def starters() -> list[PublishedModel]:
+    from qkv.published.starter import LICENSE, starter_folder, starter_pairs, starter_scores
 
+    found = [(pair, starter_folder(pair)) for pair in starter_pairs()]
     return [
         PublishedModel(
             pair=written(pair),
             publisher=STARTER,
             name=written(pair),
+            license=LICENSE,
+            scores=starter_scores(folder),
             verified=True,
-            importable=True,
-            installed=starter_folder(pair),
+            installed=folder,
         )
-        for pair in starter_pairs()
+        for pair, folder in found
+        if folder is not None
     ]
 
 
 def described(listed: Listed) -> PublishedModel:
-    from qkv.published.installing import IMPORTED
     from qkv.published.store import Place
 
     place, publisher = Place(listed=listed), listed.publisher
@@ -179,7 +177,6 @@ def described(listed: Listed) -> PublishedModel:
         license=publisher.license,
         scores={test: dict(score) for test, score in listed.scores.items()},
         verified=place.verified,
-        importable=publisher.name in IMPORTED,
         installed=place.bundle if place.installed else None,
         listed_in=f"{publisher.repository} at {publisher.commit}: {listed.listed}",
     )
@@ -228,21 +225,14 @@ def located(model: str | os.PathLike[str]) -> Path:
 
 
 def route(pair: str, pivot: str) -> list[Path]:
-    """The models that translate a pair: one, or two through the pivot language."""
+    """The models that translate a pair: one that is installed, or two through the pivot language."""
+    from qkv.published.installing import installed_folder
+
     source, target = checked_pair(pair)
     middle = code_of(pivot)
-    if middle in (source, target) or has_model((source, target)):
+    if middle in (source, target) or installed_folder((source, target)) is not None:
         return [install((source, target))]
     return [install((source, middle)), install((middle, target))]
-
-
-def has_model(pair: Pair) -> bool:
-    """Is there a model for this pair, here or at a publisher?"""
-    from qkv.published.installing import IMPORTED, installed_folder
-    from qkv.published.listing import models_for
-
-    published = any(each.publisher.name in IMPORTED for each in models_for(pair))
-    return installed_folder(pair) is not None or published
 
 
 def is_pair(text: str) -> bool:

@@ -92,7 +92,7 @@ def command_step(
 
 
 def needs_torch(what: str) -> str | None:
-    return None if has_torch() else f"{what} needs torch, which the extra qkv[train] installs."
+    return None if has_torch() else f"{what} needs torch, which the extra `train` installs."
 
 
 def needs_model(model: Path, given: bool) -> str | None:

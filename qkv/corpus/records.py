@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from qkv.data.lines import numbered_lines
+from qkv.data.lines import numbered_lines, without_compression
 from qkv.data.parallel import READERS, iterate_pairs
 from qkv.errors import DataError
 
@@ -66,7 +66,7 @@ def holds_pairs(path: Path) -> bool:
 
 
 def suffix_of(path: Path) -> str:
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+    return Path(without_compression(path)).suffix
 
 
 def tsv_records(path: Path) -> Iterator[Record]:

@@ -36,6 +36,10 @@ class Batches(Sequence[list[int]]):
         found: list[int] = self.order[self.cuts[number] : self.cuts[int(number) + 1]].tolist()
         return found
 
+    def of_rows(self, rows: NDArray[np.uint32]) -> "Batches":
+        """The same batches of `rows[index]` for each index."""
+        return Batches(rows[self.order], self.cuts, self.places)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 

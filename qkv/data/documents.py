@@ -14,8 +14,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from qkv.data.lines import empty_file, not_utf8, numbered_lines, open_file, reject_lone_surrogates
+from qkv.data.lines import (
+    empty_file,
+    not_utf8,
+    numbered_lines,
+    open_file,
+    reject_lone_surrogates,
+    without_compression,
+)
 from qkv.data.origins import origin_of
+from qkv.data.patterns import all_matching
+from qkv.data.tables import TABLES_OF_ROWS, read_rows
 from qkv.errors import DataError
 
 NOT_SOURCE = {"site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__"}
@@ -44,12 +53,15 @@ class Documents:
 
 
 def read_documents(paths: Sequence[Path]) -> Documents:
-    texts = [text for path in paths for text in documents_in(path)]
+    texts = [text for path in all_matching(paths) for text in documents_in(path)]
     return Documents(texts=texts, origin=origin_of(paths))
 
 
 def documents_in(path: Path) -> list[str]:
-    if path.name.lower().removesuffix(".gz").endswith(".jsonl"):
+    if path.suffix.lower() in TABLES_OF_ROWS:
+        rows = enumerate(read_rows(path, ["text"]), start=1)
+        return [text_of(row, f"{path}, row {number}") for number, row in rows]
+    if without_compression(path).endswith(".jsonl"):
         return [
             text_in_json(line, f"{path}, line {number}")
             for number, line in numbered_lines(path)
@@ -77,6 +89,10 @@ def text_in_json(line: str, where: str) -> str:
         raise DataError(
             f'{where} is not JSON: each line must be an object such as {{"text": "…"}}.'
         ) from None
+    return text_of(row, where)
+
+
+def text_of(row: object, where: str) -> str:
     if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
         raise DataError(f'{where} has no "text": each line must be an object such as {{"text": "…"}}.')
     text: str = row["text"]

@@ -35,7 +35,9 @@ def join_tags(tags: Iterable[str]) -> str:
 
 def language_of(path: Path) -> str | None:
     """The language in a file name such as `train.en` or `train.en.txt`."""
-    for ending in reversed(path.name.lower().removesuffix(".gz").removesuffix(".txt").split(".")[1:]):
+    for ending in reversed(
+        path.name.lower().removesuffix(".gz").removesuffix(".zst").removesuffix(".txt").split(".")[1:]
+    ):
         if 2 <= len(ending) <= 3 and ending.isalpha():
             return ending
     return None

@@ -4,23 +4,49 @@ import codecs
 import gzip
 import re
 import shlex
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedIOBase
+from io import BufferedIOBase, BufferedReader
 from pathlib import Path
 
-from qkv.errors import DataError
+from qkv.errors import DataError, MissingExtraError
 
 HEAD = 4096  # bytes that show what a file is
 CONTROLS = {*range(0x20), 0x7F} - {*b"\t\n\v\f\r\x1b"}
 
 
+def without_compression(path: Path) -> str:
+    """The name of a file in lower case, without .gz or .zst."""
+    return path.name.lower().removesuffix(".gz").removesuffix(".zst")
+
+
+def open_zstd(path: Path) -> BufferedIOBase:
+    """Python has zstd from 3.14 on. Both libraries notice a truncated file, and limit the memory that a file can ask for."""
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+
+            return zstd.open(path)
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError(f"reading {path.name}", package="pyarrow", extra="corpus") from None
+    return BufferedReader(pyarrow.input_stream(str(path), compression="zstd"))
+
+
+def open_plain(path: Path) -> BufferedIOBase:
+    name = path.name.lower()
+    if name.endswith(".zst"):
+        return open_zstd(path)
+    return gzip.open(path) if name.endswith(".gz") else path.open("rb")
+
+
 @contextmanager
 def open_file(path: Path) -> Iterator[BufferedIOBase]:
-    """Open a file, decompressed if its name ends in .gz. Errors while opening or reading it become a DataError."""
+    """Open a file, decompressed if its name ends in .gz or .zst. Errors while opening or reading it become a DataError."""
     try:
-        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as stream:
+        with open_plain(path) as stream:
             yield stream
     except FileNotFoundError:
         raise DataError(f"there is no file {path}: check the name and the folder.") from None
@@ -35,6 +61,10 @@ def open_file(path: Path) -> Iterator[BufferedIOBase]:
     except gzip.BadGzipFile:
         raise DataError(f"{path} ends in .gz but is not a gzip file: rename or compress it.") from None
     except OSError as error:
+        if path.name.lower().endswith(".zst") and not error.errno:
+            raise DataError(
+                f"{path} is a truncated or damaged zstd file. Download or compress it again."
+            ) from None
         raise DataError(f"{path} cannot be read ({error.strerror or error}): check the file.") from None
 
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from qkv.data.language_codes import column_of_language
 from qkv.data.language_tags import check_different, join_tags, language_tag
-from qkv.data.lines import numbered_lines, one_line, open_file, reject_lone_surrogates
+from qkv.data.lines import numbered_lines, one_line, open_file, reject_lone_surrogates, without_compression
 from qkv.data.pair_facts import Hashes, Lengths, hashes_of, lengths_of
 from qkv.data.po import read_po
+from qkv.data.tables import read_rows
 from qkv.data.tmx import read_tmx, tmx_direction
 from qkv.errors import DataError
 
@@ -93,7 +94,7 @@ def iterate_pairs(
     path: Path, source_language: str | None, target_language: str | None
 ) -> Iterator[tuple[str, str]]:
     """Read the pairs of a file one by one."""
-    name = path.name.lower().removesuffix(".gz")
+    name = without_compression(path)
     reader = READERS.get(Path(name).suffix)
     if reader is None:
         with open_file(path):  # report a missing file or a folder first
@@ -113,7 +114,7 @@ def iterate_pairs(
 
 def languages_in(path: Path, source: str | None, target: str | None) -> tuple[str | None, str | None]:
     """The two languages as given, or as named in the file."""
-    if path.name.lower().removesuffix(".gz").endswith(".tmx"):
+    if without_compression(path).endswith(".tmx"):
         return tmx_direction(path, source, target)
     return source, target
 
@@ -201,10 +202,19 @@ def _json_text(value: object, where: str) -> str:
     return one_line(value)
 
 
+def _read_table(path: Path, source: str | None, target: str | None) -> Iterator[tuple[str, str]]:
+    for number, row in enumerate(read_rows(path, ["source", "target"], "translation"), start=1):
+        where = f"{path}, row {number}"
+        first, second = sides_of_record(row, source, target, where)
+        yield _json_text(first, where), _json_text(second, where)
+
+
 READERS: dict[str, Reader] = {
     ".tsv": _read_tsv,
     ".jsonl": _read_jsonl,
     ".tmx": read_tmx,
     ".po": read_po,
     ".pot": read_po,
+    ".parquet": _read_table,
+    ".arrow": _read_table,
 }

@@ -20,6 +20,7 @@ from qkv.documents.resx import read_resx
 from qkv.documents.spreadsheet import read_xlsx
 from qkv.documents.strings import read_strings
 from qkv.documents.subtitles import read_srt, read_vtt
+from qkv.documents.tables import read_csv, read_jsonl, read_tsv
 from qkv.documents.xliff import read_xliff
 from qkv.documents.yaml import read_yaml
 from qkv.errors import DataError
@@ -62,6 +63,9 @@ CATALOGS: dict[str, Reader] = {
     "strings": with_target(read_strings),
     "yaml": with_target(read_yaml),
     "yml": with_target(read_yaml),
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "jsonl": read_jsonl,
     "xml": with_target(read_android),
     "resx": with_target(read_resx),
     "ts": with_target(read_qt),

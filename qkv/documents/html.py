@@ -2,7 +2,7 @@
 
 import re
 
-from qkv.documents.document import Document, Segment
+from qkv.documents.document import Document, NewTexts, Segment
 from qkv.documents.encodings import decode
 from qkv.documents.markup import HTML, cut_markup
 
@@ -25,6 +25,19 @@ def read_html(content: bytes) -> Document:
         )
         for piece in pieces
     ]
+
+    def reads_back(written: bytes, new: NewTexts) -> bool:
+        """White space does not count: a line break is a space."""
+        texts = [
+            segment.text if each is None else each.text for segment, each in zip(segments, new, strict=True)
+        ]
+        made = [piece.text for piece in cut_markup(decode(written, decoded.encoding).text, HTML)]
+        return [text.split() for text in texts] == [text.split() for text in made]
+
     return Document(
-        content=content, segments=tuple(segments), media_type="text/html", encoding=decoded.encoding
+        content=content,
+        segments=tuple(segments),
+        media_type="text/html",
+        encoding=decoded.encoding,
+        reads_back=reads_back,
     )

@@ -28,11 +28,15 @@ class ReadPairs:
     counts: tuple[int, ...]
 
 
-def read_pair_sources(sources: Sequence[PairSource], place: Place | None) -> ReadPairs:
-    """The pairs of all sources: in memory, or in files if they are many."""
+def read_pair_sources(
+    sources: Sequence[PairSource], place: Place | None, *, weighted: bool = False
+) -> ReadPairs:
+    """The pairs of all sources: in memory, or in files if they are many or `weighted`, which needs the row of each pair."""
     if place is None or not all(source.can_be_read_again() for source in sources):
+        if weighted and place is not None:
+            raise DataError("weights need files that can be read again: write the pipe to a file first.")
         return in_memory(sources)
-    if not place.always and not place.folder.exists():
+    if not (place.always or weighted) and not place.folder.exists():
         first = list(islice(all_of(sources), stored_pairs.PART_PAIRS + 1))
         if len(first) <= stored_pairs.PART_PAIRS:
             return in_memory(sources, first)

@@ -5,18 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from qkv.checkpoint.files import file_hash
+from qkv.checkpoint.bundle import CONFIG_FILE
+from qkv.checkpoint.files import file_hash, read_json, write_json
 from qkv.errors import DataError, ModelError
 from qkv.published.listing import Listed, RemoteFile, languages, models_for
 from qkv.published.mirror import fetch
-from qkv.published.pairs import Pair, written
+from qkv.published.pairs import Pair, code_of, written
 from qkv.published.starter import starter_folder
 from qkv.published.store import Place
 from qkv.published.transfer import Progress
 from qkv.published.unpacking import unpack
 
-IMPORTED = ("argos",)
-"""Publishers whose format this version of qkv reads, preferred ones first."""
 Import = Callable[[Path, Path, str], object]
 """Takes what to import, the folder for the bundle, and the name of the origin."""
 
@@ -44,19 +43,12 @@ def install_pair(pair: Pair, publisher: str | None, ways: Ways) -> Path:
 
 def choose(pair: Pair, publisher: str | None) -> Listed:
     found = models_for(pair, publisher)
-    readable = [each for each in found if each.publisher.name in IMPORTED]
-    if readable:
-        return min(readable, key=lambda each: IMPORTED.index(each.publisher.name))
-    by = f" by {publisher}" if publisher else ""
     if found:
-        names = ", ".join(dict.fromkeys(each.publisher.name for each in found))
-        raise ModelError(
-            f"{written(pair)} is published by {names}, in a format that this version of qkv cannot import. It imports models of "
-            f"{', '.join(IMPORTED)}."
-        )
+        return found[0]
     unknown = [code for code in pair if code not in languages()]
     if unknown:
         raise ModelError(f"there is no published translator for the language '{unknown[0]}'.")
+    by = f" by {publisher}" if publisher else ""
     raise ModelError(
         f"there is no published translator{by} for {written(pair)}. Two models can be combined through a third language, such as "
         "English."
@@ -77,9 +69,18 @@ def install(listed: Listed, ways: Ways) -> Path:
             except DataError as error:
                 place.clear_downloads()
                 raise ModelError(str(error)) from None
+        name_languages(place.bundle, listed)
         place.record(hashes)
         place.clear_downloads()
     return place.bundle
+
+
+def name_languages(bundle: Path, listed: Listed) -> None:
+    """Files of OPUS-MT do not state their languages; the list does."""
+    config = read_json(bundle / CONFIG_FILE)
+    if isinstance(config, dict) and config.get("languages") == {"source": "source", "target": "target"}:
+        source, target = map(code_of, listed.pair)
+        write_json(bundle / CONFIG_FILE, {**config, "languages": {"source": source, "target": target}})
 
 
 def download(place: Place, file: RemoteFile, ways: Ways) -> str:

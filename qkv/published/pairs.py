@@ -26,4 +26,5 @@ def matches(published: Pair, wanted: Pair) -> bool:
 
 
 def written(pair: Pair) -> str:
-    return "-".join(pair)
+    """As `pair_of` reads it: zh_Hans-en."""
+    return "-".join(code.replace("-", "_") for code in pair)

@@ -2,15 +2,19 @@
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
-from qkv.published.pairs import Pair, code_of
+from qkv.checkpoint.files import read_json
+from qkv.errors import DataError
+from qkv.published.pairs import Pair, code_of, pair_of, written
 
 PACKAGE = "qkv_starter"
+LICENSE = "CC-BY-4.0"
 
 
 def starter_folder(pair: Pair) -> Path | None:
     package = package_folder()
-    folder = None if package is None else package / "-".join(code_of(each) for each in pair)
+    folder = None if package is None else package / written((code_of(pair[0]), code_of(pair[1])))
     return folder if folder is not None and (folder / "config.json").is_file() else None
 
 
@@ -27,4 +31,13 @@ def starter_pairs() -> list[Pair]:
     if package is None:
         return []
     names = sorted(each.parent.name for each in package.glob("*-*/config.json"))
-    return [(source, target) for source, _, target in (name.partition("-") for name in names)]
+    return [pair for pair in map(pair_of, names) if pair is not None]
+
+
+def starter_scores(folder: Path) -> dict[str, dict[str, float]]:
+    """BLEU and chrF by test set, as they were measured before the package was built."""
+    try:
+        found: Any = read_json(folder / "report.json").get("starter", {})
+    except (DataError, AttributeError):
+        return {}
+    return {test: {name: score[name] for name in ("bleu", "chrf")} for test, score in found.items()}

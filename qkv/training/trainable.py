@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from qkv.data.patterns import all_matching
 from qkv.errors import InputTypeError
 from qkv.training.python_data import GivenData
 from qkv.training.settings import RunSettings
@@ -71,7 +72,7 @@ class Inputs:
 
     def can_be_read_again(self) -> bool:
         """False for a pipe, which only the first process could read."""
-        return all(path.is_file() or path.is_dir() for path in self.paths())
+        return all(path.is_file() or path.is_dir() for path in all_matching(self.paths()))
 
     def paths(self) -> list[Path]:
         values = [value if isinstance(value, tuple) else (value,) for value in vars(self).values()]
@@ -109,9 +110,13 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(hint: Any, value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(from_json(hint, each) for each in value)
     is_path = hint is Path or Path in typing.get_args(hint)
+    if typing.get_origin(hint) is tuple and not isinstance(value, list):
+        value = (
+            [] if value is None else [value]
+        )  # an earlier version had one file where there may be several now
+    if isinstance(value, list):
+        return tuple(Path(each) if is_path else each for each in value)
     return Path(value) if is_path and value is not None else value
 
 

@@ -51,14 +51,14 @@ def test_a_folder_comes_first(installed: Path, model: Path, capsys: pytest.Captu
     assert "there is no folder de-model" in capsys.readouterr().err
 
 
-def test_a_pair_without_a_model_goes_through_a_pivot(
+def test_a_pair_that_is_not_installed_goes_through_a_pivot(
     installed: Path, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     translator = qkv.load(model)
     assert code_of("translate", "zh-de", "--pivot", "en", "one two", "three") == 0
     twice = translator.translate(translator.translate(["one two", "three"]))
     assert capsys.readouterr().out.splitlines() == twice
-    assert code_of("translate", "en-de", "--pivot", "fr", "one") == 0  # there is a model
+    assert code_of("translate", "en-de", "--pivot", "fr", "one") == 0  # it is installed
     assert capsys.readouterr().out == f"{translator.translate('one')}\n"
     assert code_of("translate", "zh-de", "--pivot", "en", "one", "--json") == 2
     assert "--pivot translates texts and lines to text" in capsys.readouterr().err
@@ -75,6 +75,7 @@ def test_what_is_published_can_be_filtered(installed: Path, capsys: pytest.Captu
     assert found[1]["size"] == 15_292_412
     assert found[1]["verified"]
     assert "mozilla/firefox-translations-models at e7957fc4" in found[1]["listed_in"]
+    assert [each.publisher for each in qkv.models("zh_Hans-en")] == ["firefox"]
     assert all("pt" in each.pair.split("-") for each in qkv.models(language="por", publisher="argos"))
     assert code_of("models", "en-fr", "--from", "argos") == 0
     assert capsys.readouterr().out.splitlines()[1].split() == [

@@ -58,9 +58,9 @@ def test_what_is_missing_is_one_line(
     assert code_of("tour", "--yes") == 0
     skipped = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Skipped: ")]
     assert skipped == [
-        "Skipped: training needs torch, which the extra qkv[train] installs.",
+        "Skipped: training needs torch, which the extra `train` installs.",
         f"Skipped: {tour_steps.NO_MODEL}",
-        "Skipped: the explorer needs torch, which the extra qkv[train] installs.",
+        "Skipped: the explorer needs torch, which the extra `train` installs.",
         f"Skipped: {tour_steps.NO_MODEL}",
     ]
     assert not list(Path().iterdir())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qkv.documents import CATALOGS, Document, NewText, is_catalog, read_catalog
 from qkv.documents.plural_forms import plural_forms
 from qkv.documents.po_text import quoted, unescape
-from qkv.errors import DataError
+from qkv.errors import DataError, InputError
 
 HEADER = b"""# A licence.
 msgid ""
@@ -271,7 +271,7 @@ def test_any_text_is_read_or_an_error(text: str, format: str) -> None:
     content = text.encode()
     try:
         document = read_catalog(format, content)
-    except DataError:
+    except (DataError, InputError):  # a table without the name of a column
         return
     assert document.write([None] * len(document.segments)) == content
 

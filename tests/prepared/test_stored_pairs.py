@@ -174,3 +174,29 @@ def test_few_pairs_stay_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not isinstance(pairs, StoredPairs)
     assert not (tmp_path / "store").exists()
     assert np.array_equal(pairs.lengths()[:2], np.array([[len(pairs.source[i])] * 2 for i in (0, 1)]))
+
+
+def test_an_epoch_of_a_mixture_has_each_file_as_often_as_its_weight_says(file: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.tsv", tmp_path / "second.tsv"
+    first.write_text("".join(f"one {n}\teins {n}\n" for n in range(60)), encoding="utf-8")
+    second.write_text("".join(f"two {n}\tzwei {n}\n" for n in range(400)), encoding="utf-8")
+    sources = [pair_file(path, None, None) for path in (first, second)]
+    read = read_pair_sources(sources, Place(folder=tmp_path / "store"), weighted=True)
+    assert read.counts == (60, 400)
+    corpus = prepare_corpus(read.pairs, None, Languages.of(None, None), SETTINGS, 3, "digits")
+    tokenizer = Tokenizer.learn([*corpus.train.source], 300)
+    weights = tuple(zip(read.counts, (2.0, 0.25), strict=True))
+    data = PairData(corpus.train, tokenizer, 90, 64, shuffled=True, weights=weights)
+    texts = list(corpus.train.source)
+
+    def epoch(seed: int) -> list[str]:
+        return [texts[row] for batch in data.epoch(seed) for row in batch]
+
+    drawn = [text for text in epoch(1) if text.startswith("one")]
+    assert all(drawn.count(text) == 2 for text in drawn)
+    assert set(drawn) == {text for text in texts if text.startswith("one")}
+    others = [sorted(text for text in epoch(seed) if text.startswith("two")) for seed in (1, 2)]
+    assert all(60 < len(set(each)) == len(each) < 130 for each in others)
+    assert others[0] != others[1]
+    assert epoch(1) == epoch(1)
+    assert replace(corpus, weights=weights).fingerprint() != corpus.fingerprint()

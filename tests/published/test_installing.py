@@ -128,6 +128,14 @@ def test_a_failed_import_leaves_no_model_and_no_hash(server: StandIn) -> None:
         ("c.bin.gz", gzip.compress(bytes(40 << 20)), "unpacks to more bytes"),
         ("c.bin.gz", gzip.compress(MODEL)[:-9], "not a complete .gz file"),
     ],
+    ids=[
+        "outside",
+        "absolute",
+        "same name",
+        "half an archive",
+        "a bomb",
+        "half a file",
+    ],  # their bytes hold the time
 )
 def test_hostile_archives_are_rejected(
     server: StandIn, tmp_path: Path, name: str, hostile: bytes, message: str
@@ -188,7 +196,7 @@ def test_every_entry_of_the_list_names_its_source() -> None:
     """Nothing in it is relative, unencrypted or made up: hashes are those of Git LFS, or absent."""
     found = listing()
     assert {each.publisher.name for each in found} == {"argos", "firefox", "opus", "tatoeba"}
-    assert len({(each.publisher.name, each.name) for each in found}) == len(found) > 1_900
+    assert len({(each.publisher.name, each.name) for each in found}) == len(found) > 1_800
     for each in found:
         publisher = each.publisher
         assert len(publisher.commit) == 40

@@ -1,10 +1,11 @@
 """Prepares sentence pairs for training: cleaning, splitting, encoding and batching."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,9 @@ class Corpus:
     origin: str  # for the model card
     tests: Mapping[str, ParallelText] = field(default_factory=dict)  # by name; not used in training
     shown: str = ""  # a sentence to translate at every validation
+    weights: tuple[
+        tuple[int, float], ...
+    ] = ()  # of the files: how many pairs were read from each, and its weight
     known: "Facts | None" = None  # if an earlier process has computed them
     say: Callable[[str], None] = say_nothing
 
@@ -61,7 +65,9 @@ class Corpus:
     def fingerprint(self) -> dict[str, str]:
         """Hashes of the data. The languages are included, because they may come from file names."""
         tests = {name: part.fingerprint() for name, part in self.tests.items()}
+        weights = {"weights": bytes_hash(canonical(self.weights))} if self.weights else {}
         return {
+            **weights,
             "training data": self.facts.train,
             "validation data": self.facts.valid,
             "test data": bytes_hash(canonical(tests)),
@@ -167,6 +173,7 @@ class PairFiles:
     valid: ParallelText | None
     languages: Languages
     origin: str  # for the model card
+    weights: tuple[tuple[int, float], ...] = ()  # as in `Corpus`
     tests: dict[str, ParallelText] = field(
         default_factory=dict
     )  # by name: the finished model is scored on them
@@ -206,8 +213,8 @@ class PairFiles:
                 with suppress(QkvError):  # one of the two ways may be impossible
                     corpus = prepare_corpus(*given, repeated=repeated, say=say)
                     if corpus.valid.fingerprint() == before.get("validation data"):
-                        return corpus
-        return prepare_corpus(*given, say=say)
+                        return replace(corpus, weights=self.weights)
+        return replace(prepare_corpus(*given, say=say), weights=self.weights)
 
 
 class PairData:
@@ -223,14 +230,16 @@ class PairData:
         shuffled: bool,
         bpe_dropout: float = 0.0,
         source_ends: bool = True,
+        weights: Sequence[tuple[int, float]] = (),
         say: Callable[[str], None] = say_nothing,
     ):
-        """`source_ends` says whether the model reads an end token after a source."""
+        """`source_ends` says whether the model reads an end token after a source. `weights` are those of `Corpus`."""
         self.tokens_of_side, rows = encoded_pairs(pairs, tokenizer, say)
         lengths = np.stack([side.lengths()[rows] for side in self.tokens_of_side], axis=1)  # (N, 2)
         # Drop pairs that, with a start or end token, exceed the maximum length.
         fits = lengths.max(axis=1) < max_length if len(lengths) else np.empty(0, np.bool_)
         self.rows, self.lengths = rows[fits], lengths[fits]
+        self.mixture = Mixture.of(weights, self.rows) if weights else None
         self.tokenizer, self.batch_tokens, self.shuffled = tokenizer, batch_tokens, shuffled
         self.longest, self.source_ends = max_length - 1, source_ends
         self.dropout: DroppedMerges | None = None
@@ -257,13 +266,17 @@ class PairData:
         """Batches of rows. With BPE dropout, sentences are tokenized differently for every seed."""
         if self.dropout is not None:
             self.dropout.draw(seed)
-        lengths = self.lengths_now
-        return token_batches(
+        lengths, chosen = self.lengths_now, None
+        if self.mixture is not None:
+            chosen = self.mixture.draw(seed)
+            lengths = lengths[chosen]
+        batches = token_batches(
             1 + lengths.max(axis=1),
             self.batch_tokens,
             seed if self.shuffled else None,
             tiebreak=lengths[:, SOURCE] - lengths[:, TARGET],
         )
+        return batches if chosen is None else batches.of_rows(chosen)
 
     def ids(self, side: int, row: int) -> Ids:
         """The tokens of a sentence, without start and end."""
@@ -282,6 +295,27 @@ class PairData:
 
     def tokens(self, rows: list[int]) -> int:
         return int(self.lengths_now[rows, TARGET].sum()) + len(rows)
+
+
+class Mixture:
+    """How often an epoch has each pair: by the weight of the file it is from."""
+
+    def __init__(self, weights: NDArray[np.float64]):
+        self.weights = weights  # of each pair
+
+    @classmethod
+    def of(cls, weights: Sequence[tuple[int, float]], rows: NDArray[np.uint32]) -> Self:
+        """The rows count all pairs that were read, file after file."""
+        ends = np.cumsum([count for count, _ in weights])
+        return cls(np.array([weight for _, weight in weights])[np.searchsorted(ends, rows, side="right")])
+
+    def draw(self, seed: int) -> NDArray[np.uint32]:
+        """The pairs of the epoch with this seed. A weight of 2.5 gives two copies of each pair and of half of them a third."""
+        chance = np.random.RandomState([seed % 2**32, seed // 2**32 % 2**32]).random_sample(len(self.weights))
+        copies = np.floor(self.weights + chance).astype(np.int64)
+        if not copies.any():
+            copies[int(np.argmax(chance))] = 1
+        return np.repeat(np.arange(len(copies), dtype=np.uint32), copies)
 
 
 class DroppedMerges:

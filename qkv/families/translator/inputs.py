@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from qkv.data.language_tags import language_of
 from qkv.data.origins import origin_of
-from qkv.data.python_rows import is_path
-from qkv.flags import OptionalFile, OptionalFolder, OptionalLanguage, OptionalModel, OptionMessageError
+from qkv.data.python_rows import as_path, is_path
+from qkv.flags import (
+    Flag,
+    OptionalFile,
+    OptionalFolder,
+    OptionalLanguage,
+    OptionalModel,
+    OptionMessageError,
+    SomeFiles,
+)
 from qkv.training.inputs import paths_in
 from qkv.training.python_data import GivenData, Values
 from qkv.training.trainable import Inputs
@@ -23,6 +32,8 @@ if TYPE_CHECKING:
     from qkv.families.translator.settings import DataSettings
     from qkv.prepared.place import Place
 
+MOST_WEIGHT = 1_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Files(Inputs):
@@ -32,8 +43,11 @@ class Files(Inputs):
     """Text to translate from, one sentence per line."""
     target: OptionalFile = None
     """Translations of the source, line by line."""
-    pairs: OptionalFile = None
-    """One file with both sides instead: .tsv, .jsonl, .tmx or .po."""
+    pairs: SomeFiles = ()
+    """Files with both sides instead: .tsv, .jsonl, .parquet, .arrow, .tmx or .po, or patterns such as shards/*.tsv.gz."""
+    weights: Annotated[tuple[float, ...], Flag(metavar="NUMBER [NUMBER ...]")] = ()
+    """How often an epoch has the pairs of each of these files: 3 for three times, 0.5 for a new half each time. A pattern
+    has one weight. By default 1."""
     valid_source: OptionalFile = None
     """Sentences to validate on; by default some of the training data is held out."""
     valid_target: OptionalFile = None
@@ -57,6 +71,9 @@ class Files(Inputs):
             both = [given.get(side) for side in (source, target)]
             if all(side is not None and not is_path(side) for side in both):
                 pairs: Any = {"source": both[0], "target": both[1]}
+            elif name == "pairs" and (files := some_paths(given.get(name))):
+                data.values[name] = files
+                continue
             elif name in given and not is_path(given[name]):
                 pairs = given[name]
             else:
@@ -91,6 +108,14 @@ class FilesAndModel(Files):
     """Folder of the translator to fine-tune, from `qkv train translator` or `qkv import`."""
 
 
+def some_paths(value: Any) -> tuple[Path, ...]:
+    """The paths of files, if the value is a path or a list of paths; otherwise none."""
+    if is_path(value):
+        return (as_path(value),)
+    several = isinstance(value, list | tuple) and all(isinstance(each, os.PathLike) for each in value)
+    return tuple(map(as_path, value)) if several else ()
+
+
 def write_pair_file(name: str, pairs: Any, given: Mapping[str, Any], folder: Path, known: Values) -> Values:
     """Write the pairs. If their columns are named after languages, these become inputs, also for the validation pairs."""
     from qkv.data.pair_columns import PairColumns
@@ -101,8 +126,9 @@ def write_pair_file(name: str, pairs: Any, given: Mapping[str, Any], folder: Pat
     if known.get("fine_tune") is not None and languages == {"source_language": None, "target_language": None}:
         columns = with_languages_of(columns, known["fine_tune"])
     found = write_pairs(folder / f"{name}.jsonl", pairs, name, columns)
+    file = folder / f"{name}.jsonl"
     return {
-        name: folder / f"{name}.jsonl",
+        name: (file,) if name == "pairs" else file,
         "source_language": found.source_language,
         "target_language": found.target_language,
     }
@@ -122,27 +148,34 @@ def read_files(files: Files, settings: DataSettings, place: Place | None = None)
     """The pairs that the inputs name. At a place, those that are too large for memory are read into files."""
     from qkv.data.pair_sources import pair_file, two_files
     from qkv.data.parallel import languages_in
+    from qkv.data.patterns import all_matching, files_matching
     from qkv.families.translator.corpus import PairFiles
     from qkv.families.translator.defaults import Languages
     from qkv.prepared.reading import read_pair_sources
 
+    check_weights(files)
     if files.data is not None:
         return read_folder(files.data, files, settings, place)
     check_sides(files)
     files = files.with_languages()
     source, target = files.source_language, files.target_language
-    if files.pairs is not None:
+    counts: list[int] = []
+    if files.pairs:
         # Decided once: a validation file must not be read in the other direction.
-        source, target = languages_in(files.pairs, source, target)
-        pairs = pair_file(files.pairs, source, target)
-        origin = origin_of([files.pairs])
+        matching = all_matching(files.pairs)
+        source, target = languages_in(matching[0], source, target)
+        pairs = [pair_file(path, source, target) for path in matching]
+        origin, counts = origin_of(matching), [len(files_matching(path)) for path in files.pairs]
     elif files.source is not None and files.target is not None:
-        pairs = two_files(files.source, files.target)
+        pairs = [two_files(files.source, files.target)]
         origin = origin_of([files.source, files.target], join=" and ")
     else:
         raise OptionMessageError("give the training data: {source} and {target}, or {pairs}, or {data}.")
+    weights = [weight for weight, count in zip(files.weights, counts, strict=False) for _ in range(count)]
+    found = read_pair_sources(pairs, place, weighted=bool(weights))
     return PairFiles(
-        pairs=read_pair_sources([pairs], place).pairs,
+        pairs=found.pairs,
+        weights=tuple(zip(found.counts, weights, strict=True)) if weights else (),
         valid=read_validation(files, source, target),
         languages=Languages.of(source, target),
         origin=origin,
@@ -152,7 +185,7 @@ def read_files(files: Files, settings: DataSettings, place: Place | None = None)
 def check_sides(files: Files) -> None:
     sides = {"source": files.source, "target": files.target}
     given = [name for name, path in sides.items() if path is not None]
-    if files.pairs is not None and given:
+    if files.pairs and given:
         raise OptionMessageError(
             f"{{pairs}} and {{{given[0]}}} cannot be combined: {{pairs}} has both sides."
         )
@@ -167,6 +200,19 @@ def check_sides(files: Files) -> None:
         raise OptionMessageError("{source} and {target} are the same file: give the two sides of the pairs.")
 
 
+def check_weights(files: Files) -> None:
+    if not files.weights:
+        return
+    if len(files.weights) != len(files.pairs):
+        raise OptionMessageError(
+            "{weights} has {count} numbers for {files} files of {pairs}: give one for each.",
+            count=len(files.weights),
+            files=len(files.pairs),
+        )
+    if not all(0 < weight <= MOST_WEIGHT for weight in files.weights):
+        raise OptionMessageError(f"{{weights}} must be more than 0 and at most {MOST_WEIGHT}.")
+
+
 def read_folder(folder: Path, files: Files, settings: DataSettings, place: Place | None) -> PairFiles:
     """Find all parts in the folder by their file names."""
     from qkv.data.folder import find_parts
@@ -177,7 +223,7 @@ def read_folder(folder: Path, files: Files, settings: DataSettings, place: Place
     others = (
         files.source,
         files.target,
-        files.pairs,
+        files.pairs or None,
         files.valid_source,
         files.valid_target,
         files.valid_pairs,

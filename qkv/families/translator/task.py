@@ -152,7 +152,13 @@ def both_parts(
     batch_tokens, share = settings.training.batch_tokens, settings.data.bpe_dropout
     common = (tokenizer, batch_tokens, context)
     train = PairData(
-        corpus.train, *common, shuffled=True, bpe_dropout=share, source_ends=source_ends, say=corpus.say
+        corpus.train,
+        *common,
+        shuffled=True,
+        bpe_dropout=share,
+        source_ends=source_ends,
+        weights=corpus.weights,
+        say=corpus.say,
     )
     valid = PairData(corpus.valid, *common, shuffled=False, source_ends=source_ends)
     if not len(train) or not len(valid):

@@ -73,7 +73,7 @@ class Translate:
     overwrite: bool = False
     """Replace the output file if it exists."""
     pivot: OptionalLanguage = None
-    """For a language pair: translate in two steps through this language, unless there is a model for the pair."""
+    """For a language pair: translate in two steps through this language, unless a model for the pair is installed."""
     files: Annotated[FileOptions, Flag(name="")] = ANY_FILE
     options: Annotated[TranslationOptions, Flag(name=""), REPEATED] = DEFAULTS
     form: Annotated[LineOptions, Flag(name="")] = PLAIN_LINES

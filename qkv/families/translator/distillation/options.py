@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from qkv.data.python_rows import as_path, is_path
 from qkv.errors import check_rules
-from qkv.families.translator.inputs import Files, write_pair_file
+from qkv.families.translator.inputs import Files, some_paths, write_pair_file
 from qkv.flags import OptionalFile, OptionalFolder, OptionalModel, OptionMessageError, SomeFiles
 from qkv.training.inputs import paths_in, write_text_file
 from qkv.training.python_data import GivenData
@@ -46,6 +46,9 @@ class DistillInputs(Files):
             sides = [given.get(f"{prefix}{side}") for side in ("source", "target")]
             if all(side is not None and not is_path(side) for side in sides):
                 pairs: Any = {"source": sides[0], "target": sides[1]}
+            elif name == "pairs" and (files := some_paths(given.get(name))):
+                data.values[name] = files
+                continue
             elif given.get(name) is not None and not is_path(given[name]):
                 pairs = given[name]
             else:
@@ -64,7 +67,7 @@ class DistillInputs(Files):
     @property
     def has_pairs(self) -> bool:
         """Whether true pairs are given."""
-        return any(each is not None for each in (self.data, self.source, self.target, self.pairs))
+        return bool(self.pairs) or any(each is not None for each in (self.data, self.source, self.target))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +128,10 @@ class DistillOptions:
 
 def check_inputs(inputs: DistillInputs, options: DistillOptions) -> None:
     """Reject combinations that cannot work."""
+    if inputs.weights:
+        raise OptionMessageError(
+            "{weights} is for training: leave it out, and repeat true pairs with {repeat_pairs}."
+        )
     if not inputs.text and not inputs.has_pairs:
         raise OptionMessageError(
             "give the teachers something to translate: {text}, or true pairs with {pairs}."
