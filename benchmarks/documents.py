@@ -42,7 +42,7 @@ FOLLOWS = {
     "ts": re.compile(r"<translation\b[^>]*?(?:/>|>.*?</translation>)|\slanguage=\"[^\"]*\"", re.DOTALL),
 }
 """Targets with their states, and the language of the file."""
-STATE_LANGUAGE = ("epub", "yaml", "yml")  # what they state would differ outside the texts
+STATE_LANGUAGE = ("epub", "html", "htm", "yaml", "yml")  # what they state would differ outside the texts
 COLUMNS = ("files", "read", "segments", "with codes", "characters", "identity", "exact", "outside")
 
 
@@ -52,11 +52,11 @@ def read(format: str, content: bytes) -> Document:
     return read_document(f"file.{format}", content)
 
 
-def longer(segment: Segment) -> str:
+def longer(segment: Segment, *, subtitles: bool = False) -> str:
     """The text with its codes, and difficult characters at its ends."""
-    if segment.markup and segment.codes is None and segment.spread is None:  # tags in it are tags
+    if segment.markup and segment.codes is None and not subtitles:  # tags in it are tags
         written = NASTY.replace("< </w>", "&lt; <i>w</i>")
-        return f"{written}{segment.text} {segment.text}{written}"
+        return f"{written}{segment.text}{written}"
     if segment.codes is None:
         return f"{NASTY}{segment.text} {segment.text} {segment.text}{NASTY}"
     written = NASTY.replace("&", "&amp;").replace("<", "&lt;")
@@ -82,7 +82,7 @@ def check(format: str, content: bytes) -> tuple[Counter[str], list[str]]:
         found["identity"] += 1
     else:
         failures.append("identity")
-    new = [document.storable(longer(each)) for each in segments]
+    new = [document.storable(longer(each, subtitles=format in ("srt", "vtt"))) for each in segments]
     texts = [NewText(text, doubtful=each.state == "fuzzy") for text, each in zip(new, segments, strict=True)]
     written = document.write(texts)
     again = read(format, written)

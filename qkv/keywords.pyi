@@ -146,6 +146,7 @@ class TranslateFileKeywords(TypedDict, total=False):
             "md",
             "markdown",
             "mdx",
+            "ipynb",
             "docx",
             "pptx",
             "xlsx",

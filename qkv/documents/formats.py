@@ -9,6 +9,7 @@ from qkv.documents.epub import read_epub
 from qkv.documents.html import read_html
 from qkv.documents.json import read_arb, read_json
 from qkv.documents.markdown import read_markdown, read_mdx
+from qkv.documents.notebook import read_notebook
 from qkv.documents.odf import read_odt
 from qkv.documents.office import read_docx, read_pptx
 from qkv.documents.plain import read_plain
@@ -47,6 +48,7 @@ FORMATS: dict[str, Reader] = {
     "md": with_target(read_markdown),
     "markdown": with_target(read_markdown),
     "mdx": with_target(read_mdx),
+    "ipynb": with_target(read_notebook),
     "docx": with_target(read_docx),
     "pptx": with_target(read_pptx),
     "xlsx": with_target(read_xlsx),

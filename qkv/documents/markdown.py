@@ -4,7 +4,7 @@ Code, images, targets of links, HTML tags, JSX, shortcodes, math, footnote marks
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -45,14 +45,7 @@ def read(content: bytes, *, mdx: bool) -> Document:
     segments = list(segments_of(decoded, mdx=mdx))
 
     def compare(made: bytes, new: NewTexts) -> list[range]:
-        texts = [
-            segment.text if each is None else each.text for segment, each in zip(segments, new, strict=True)
-        ]
-        wanted = [
-            words_of(segment, text) if has_same_pairs(segment, text) else None
-            for segment, text in zip(segments, texts, strict=True)
-        ]
-        return differences(wanted, [words_of(each, each.text) for each in segments_of(decode(made), mdx=mdx)])
+        return missing_texts(segments, new, list(segments_of(decode(made), mdx=mdx)))
 
     return Document(
         content=content,
@@ -61,6 +54,16 @@ def read(content: bytes, *, mdx: bool) -> Document:
         encoding=decoded.encoding,
         compare=compare,
     )
+
+
+def missing_texts(segments: Sequence[Segment], new: NewTexts, made: Sequence[Segment]) -> list[range]:
+    """The places of segments whose new texts are not in a file with the segments `made`."""
+    texts = [old.text if each is None else each.text for old, each in zip(segments, new, strict=True)]
+    wanted = [
+        words_of(old, text) if has_same_pairs(old, text) else None
+        for old, text in zip(segments, texts, strict=True)
+    ]
+    return differences(wanted, [words_of(each, each.text) for each in made])
 
 
 def has_same_pairs(segment: Segment, text: str) -> bool:

@@ -161,6 +161,21 @@ def test_files_of_offices_and_localisers_are_translated(client: TestClient) -> N
     assert (bad.status_code, "it is damaged" in bad.text) == (400, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "made"),
+    [
+        ("a.md", "# proton *beam* {#id}\n", "# Protonenstrahl"),
+        ("a.srt", "1\n00:00:01,000 --> 00:00:02,000\nproton beam\n", "--> 00:00:02,000\nProtonenstrahl\n"),
+    ],
+)
+def test_listed_text_formats_are_translated(client: TestClient, name: str, content: str, made: str) -> None:
+    listed = client.get("/frontend/settings").json()["supportedFilesFormat"]
+    assert {".md", ".srt", ".html", ".ipynb", ".docx"} <= {*listed}
+    sent = {"file": (name, content.encode())}
+    answer = client.post("/translate_file", data={"source": "en", "target": "de"}, files=sent)
+    assert made in client.get(answer.json()["translatedFileUrl"]).text
+
+
 def test_alternatives_continue_a_prefix(client: TestClient) -> None:
     answer = client.post("/alternatives", json={**FIELDS, "prefix": "ein", "count": 2}).json()
     assert [each["text"] for each in answer["alternatives"]] == ["ein 0", "ein 1"]

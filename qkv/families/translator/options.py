@@ -198,7 +198,7 @@ class MemoryOptions:
 
 Format = Literal[
     "txt", "po", "pot", "json", "arb", "xliff", "xlf", "xml", "resx", "ts", "html", "htm", "srt", "vtt", "properties", "strings",
-    "yaml", "yml", "md", "markdown", "mdx", "docx", "pptx", "xlsx", "odt", "epub", "csv", "tsv", "jsonl",
+    "yaml", "yml", "md", "markdown", "mdx", "ipynb", "docx", "pptx", "xlsx", "odt", "epub", "csv", "tsv", "jsonl",
 ]  # fmt: skip
 
 

@@ -158,9 +158,12 @@ class Translator(Translating):
     ) -> None:
         """Translate a file into another file, as `qkv translate --input --output` does.
 
-        Plain text is translated line by line. If it is interrupted, the same call resumes it. In .po, .pot, .json and .arb
-        files the strings are translated, and every other byte stays; OUTPUT.report.jsonl says what was done with each
-        string. The output appears under its name when it is complete.
+        Plain text is translated line by line. If it is interrupted, the same call resumes it. In other files the texts are
+        translated, and every other byte stays; OUTPUT.report.jsonl says what was done with each text. The output appears
+        under its name when it is complete.
+
+        Formats: .po, .pot, .json, .arb, .properties, .strings, .xliff, .xlf, .xml (Android), .resx, .ts (Qt), .yaml, .yml,
+        .docx, .pptx, .xlsx, .odt, .epub, .html, .htm, .md, .markdown, .mdx, .ipynb, .srt, .vtt, .csv, .tsv and .jsonl.
 
         Args:
             input: The file to translate, or a folder. Plain text is in UTF-8.
