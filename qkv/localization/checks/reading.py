@@ -12,6 +12,7 @@ from qkv.data.tmx import read_tmx_units, tmx_direction
 from qkv.documents import CATALOGS, FORMATS, Document, Segment, extension_of, read_catalog, read_document
 from qkv.documents.document import Edit, spliced
 from qkv.errors import DataError
+from qkv.flags import OptionMessageError
 from qkv.localization.checks.plural_forms import plural_forms_in
 from qkv.localization.checks.unit import Unit
 
@@ -49,7 +50,9 @@ def read_bilingual(path: Path, source: Path | None, languages: Languages) -> Bil
     else:
         document = read_any(path, content)
         if document.segments and all(segment.target is None for segment in document.segments):
-            raise DataError(f"{path} holds one language: also give the file with the source texts.")
+            raise OptionMessageError(
+                "{path} holds one language: give the file with its source texts as {source}.", path=path
+            )
         found = units_of(document, extension)
         stated = (document.source_language, document.target_language)
         languages = (languages[0] or stated[0], languages[1] or stated[1])
@@ -72,14 +75,15 @@ def read_bytes(path: Path) -> bytes:
 
 def read_any(path: Path, content: bytes) -> Document:
     extension = extension_of(path.name)
+    if extension not in CATALOGS and extension not in FORMATS:
+        known = ", ".join(f".{each}" for each in dict.fromkeys((*CATALOGS, "tmx", *FORMATS)))
+        raise DataError(f"{path} has an unknown suffix. Supported are {known}.")
     try:
-        if extension in CATALOGS:
-            return read_catalog(extension, content)
-        return read_document(path.name, content)
+        return (
+            read_catalog(extension, content) if extension in CATALOGS else read_document(path.name, content)
+        )
     except DataError as error:
-        known = ", ".join(f".{each}" for each in (*CATALOGS, "tmx", "tsv", *FORMATS))
-        advice = "" if extension in CATALOGS or extension in FORMATS else f" Supported are {known}."
-        raise DataError(f"{path}: {error}{advice}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
 # One file with both sides -------------------------------------------------------------------------
