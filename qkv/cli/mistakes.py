@@ -128,7 +128,8 @@ def mistake_in_positionals(fields: Sequence[OptionField], texts: Sequence[str]) 
             return mistake
     for field in positional[len(texts) :]:
         if is_missing(field.default):
-            name = field.name.upper() if typing.get_origin(field.hint) is Literal else field.metavar
+            is_choice = typing.get_origin(field.hint) is Literal
+            name = field.name.upper() if is_choice else field.metavar.split(" [")[0]
             what = field.doc[:1].lower() + field.doc[1:].rstrip(".")
             return f"{name} is missing ({what})."
     return None
