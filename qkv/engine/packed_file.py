@@ -140,6 +140,7 @@ def delete_unused(folder: Path, newest: Path) -> None:
 
 def open_file(path: Path, key: str, weights: StoredArrays) -> PackedModel:
     """Map a packed file and check all of its content."""
+    return_free_memory()
     try:
         with open(path, "rb") as file:
             # A private copy: ctypes takes the address of writable memory only. No page is ever written.
@@ -159,6 +160,12 @@ def open_file(path: Path, key: str, weights: StoredArrays) -> PackedModel:
         os.utime(path)  # it was used last
     data = ctypes.addressof(ctypes.c_char.from_buffer(whole)) + start
     return image.open({DATA: data, WEIGHTS: weights.address}, [whole, weights.map])
+
+
+def return_free_memory() -> None:
+    """Give freed memory back to the system, where the C library can. Reading a vocabulary needs several times its size for a moment."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def read_header(whole: mmap.mmap, key: str) -> tuple[dict[str, Any], int]:

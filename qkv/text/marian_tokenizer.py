@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from qkv.errors import InputError, ModelError
-from qkv.text.tokenizer import WORD_STARTS
 from qkv.text.unigram import SPACE, UnigramModel
-from qkv.text.words import Span
+from qkv.text.words import WORD_STARTS, Span
 
 FORMAT = "sentence pieces"
 MARKER = re.compile(r">>[^<>]*<<")
@@ -47,13 +46,17 @@ class MarianTokenizer:
         self.own = own  # what `encode` gives
         self.pad, self.start, self.end, self.unknown = pad, start, end, unknown
         self.language = language  # the default target language
-        self.ids = {token: number for number, token in enumerate(own)}
         self.special = {pad, end, unknown}
         if language is not None and self.marker(language) not in self.ids:
             known = ", ".join(self.languages)
             raise InputError(
                 f"this model has no target language '{language}': choose from {known or 'its only one'}."
             )
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The ids of all tokens. Only encoding needs them, so a translation has none for its target side."""
+        return {token: number for number, token in enumerate(self.own)}
 
     @cached_property
     def target(self) -> "MarianTokenizer":
@@ -96,7 +99,9 @@ class MarianTokenizer:
     def from_stored(cls, stored: dict[str, Any], where: str) -> Self:
         """From the content of tokenizer.json."""
         try:
-            models = [base64.b64decode(stored[side], validate=True) for side in ("source", "target")]
+            same = stored["source"] == stored["target"]
+            sides = ("source",) if same else ("source", "target")
+            models = [base64.b64decode(stored[side], validate=True) for side in sides]
             vocabulary = [str(token) for token in stored["vocabulary"]]
             sources = stored.get("source_vocabulary")
             sources = None if sources is None else [str(token) for token in sources]
@@ -109,7 +114,7 @@ class MarianTokenizer:
         if not all(0 <= number < min(sizes) for number in numbers.values()):
             raise ModelError(f"{where}: a special token is missing from the vocabulary.")
         source = UnigramModel(models[0], where)
-        target = source if models[1] == models[0] else UnigramModel(models[1], where)
+        target = source if same else UnigramModel(models[1], where)
         return cls(vocabulary, (source, target), language=language, source_vocabulary=sources, **numbers)
 
     @classmethod

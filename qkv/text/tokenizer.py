@@ -14,7 +14,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from qkv.errors import ModelError, QkvError
 from qkv.text.library import open_library
-from qkv.text.words import Span
+from qkv.text.words import WORD_STARTS, Span
 
 SPECIAL = ["<pad>", "<start>", "<end>"]
 SPACE = "Ġ"  # a space in byte-level BPE
@@ -27,7 +27,6 @@ def byte_letters() -> dict[str, int]:
     return {chr(byte): byte for byte in printed} | {chr(256 + n): byte for n, byte in enumerate(others)}
 
 
-WORD_STARTS = frozenset(bytes([byte]) for byte in b" \t\n.,;:!?)]}\"'")
 BYTES = byte_letters()
 MIN_VOCAB_SIZE = len(SPECIAL) + 256  # the special tokens and the bytes
 LONGEST_WORD = 1_000  # characters; the time to learn from a word grows with the square of its length

@@ -135,14 +135,14 @@ class Normaliser:
     def __init__(self, spec: Fields):
         self.dummy_prefix, self.trims, self.escapes = (bool(spec.number(n, 1)) for n in (3, 4, 5))
         table = spec.bytes(2)
-        self.units: tuple[int, ...] = ()
+        self.units = array("I")
         self.results = b""
         self.kept: list[bytes] = []
         if table:
             (size,) = struct.unpack_from("<I", table)
             if size % 4 or size > len(table) - 4:
                 raise ValueError("its table of rules is truncated")
-            self.units = struct.unpack_from(f"<{size // 4}I", table, 4)
+            self.units = array("I", struct.unpack_from(f"<{size // 4}I", table, 4))
             self.results = table[4 + size :]
 
     def keep(self, pieces: list[str]) -> None:

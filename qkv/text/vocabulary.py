@@ -9,7 +9,6 @@ from qkv.errors import DataError
 from qkv.text.marian_tokenizer import FORMAT, MarianTokenizer
 from qkv.text.plain_tokens import FORMAT as PLAIN_FORMAT
 from qkv.text.plain_tokens import PlainTokenizer
-from qkv.text.tokenizer import Tokenizer
 from qkv.text.words import Span
 
 
@@ -68,4 +67,6 @@ def load_vocabulary(path: Path) -> Vocabulary:
         raise DataError(f"{path} is not a tokenizer file ({error}).") from None
     if isinstance(stored, dict) and stored.get("format") in READERS:
         return READERS[stored["format"]](stored, str(path))
+    from qkv.text.tokenizer import Tokenizer  # imports the library, which the others do not need
+
     return Tokenizer.from_text(text, str(path))

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 Span = tuple[int, int]  # first byte, and the byte after the last one
 
 SPACE_SEPARATED = re.compile(r"\S+")  # as in alignment formats
+WORD_STARTS = frozenset(
+    bytes([byte]) for byte in b" \t\n.,;:!?)]}\"'"
+)  # first bytes of tokens that start a word
 WORDS_AND_MARKS = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")  # words and punctuation marks
 
 

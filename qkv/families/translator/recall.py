@@ -1,20 +1,24 @@
 """Use the translations of a memory: those that fit as they are are used, and similar ones are reported."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from qkv.checkpoint.files import file_hash
 from qkv.data.language_tags import matching_tag
 from qkv.errors import DataError
 from qkv.families.translator.options import MemoryOptions
 from qkv.localization.entry import MemoryMatch
-from qkv.localization.memory import Memory
 from qkv.text.protect import Protection, protected_spans
+
+if TYPE_CHECKING:
+    from qkv.localization.memory import Memory
 
 SQLITE = b"SQLite format 3"
 Languages = tuple[str | None, str | None]
@@ -48,6 +52,8 @@ def open_recall(options: MemoryOptions, languages: Languages) -> Iterator[Recall
     if options.memory is None:
         yield None
         return
+    from qkv.localization.memory import Memory  # imports NumPy and SQLite
+
     path, (source, target) = Path(options.memory), languages
     if is_memory(path):
         with Memory.open(path, create_missing=False) as memory:

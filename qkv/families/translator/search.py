@@ -67,7 +67,9 @@ OBEYED = frozenset({"beam_size", "length_penalty", "num_hypotheses", "patience"}
 BY_REQUESTS = frozenset(
     {"prefix", "contain", "avoid", "no_repeat_ngram_size", "seed", "shortlist"}
 )  # see plain_request and uses_shortlist
-BY_THE_CALLER = frozenset({"target_language", "glossary", "protect", "alignments", "batch_tokens", "draft"})
+BY_THE_CALLER = frozenset(
+    {"target_language", "glossary", "protect", "protect_pattern", "alignments", "batch_tokens", "draft"}
+)
 ONLY_BY_DEFAULT = frozenset(
     {"coverage_penalty", "repetition_penalty", "sample", "temperature", "top_k", "top_p", "min_p"}
 )

@@ -1,6 +1,6 @@
 """The engine's search, and decoding on its steps, give the output of the model, with any options."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,14 @@ from qkv.families.translator.defaults import Languages, TranslatorDefaults
 from qkv.families.translator.model import Translator as TranslatorModel
 from qkv.families.translator.options import TranslationOptions
 from qkv.families.translator.product import Translator
-from qkv.families.translator.search import Request, width_for
+from qkv.families.translator.search import (
+    BY_REQUESTS,
+    BY_THE_CALLER,
+    OBEYED,
+    ONLY_BY_DEFAULT,
+    Request,
+    width_for,
+)
 from qkv.runtime.running import EXACT
 from qkv.text.glossary import Glossary
 from qkv.text.tokenizer import Tokenizer
@@ -218,6 +225,12 @@ def test_the_compiled_search_obeys_the_rules_of_every_request_like_the_general_o
         assert [each.score for each in hypotheses] == pytest.approx(
             [each.score for each in wanted], rel=1e-6, abs=1e-4
         )
+
+
+def test_every_option_states_whether_the_compiled_search_obeys_it() -> None:
+    """An option in none of the lists would send every translation to the general search, which is far slower."""
+    stated = [*OBEYED, *BY_REQUESTS, *BY_THE_CALLER, *ONLY_BY_DEFAULT]
+    assert sorted(stated) == sorted(each.name for each in fields(TranslationOptions))
 
 
 def test_an_ensemble_leaves_prefixes_and_required_phrases_to_the_general_search(model: Translator) -> None:

@@ -350,6 +350,7 @@ packed_file.LEAST = 1
 Retry.is_sound = lambda *_: True  # an untrained model loops, and retries need NumPy
 main(["translate", sys.argv[1], "one two"])
 assert ("numpy" in sys.modules) == (sys.argv[2] == "first"), sys.argv[2]
+assert "sqlite3" not in sys.modules, "only a translation memory needs it"
 """
 
 
