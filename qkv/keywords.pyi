@@ -428,6 +428,23 @@ class LearnKeywords(TypedDict, total=False):
     target_language: str | None
     overwrite: bool
 
+class AdaptKeywords(TypedDict, total=False):
+    memory: str | Path | None
+    general: str | Path | None
+    general_text: str | Path | Iterable[str | Path]
+    general_test: str | Path | None
+    max_loss: float
+    learning_rates: float | Iterable[float]
+    epochs: float
+    minutes: float
+    held_out: int
+    batch_tokens: int
+    seed: int
+    processes: int
+    device: Literal["auto", "cpu", "cuda", "mps"]
+    source_language: str | None
+    target_language: str | None
+
 class DistillKeywords(TypedDict, total=False):
     data: Any
     source: Any

@@ -87,6 +87,7 @@ def typed_dicts() -> dict[str, dict[str, str]]:
         Keywords("Push", qkv.push),
         Keywords("Check", qkv.check),
         Keywords("Learn", qkv.learn),
+        Keywords("Adapt", qkv.adapt),
         Keywords("Distill", qkv.distill),
         Keywords("Serve", qkv.serve),
         Keywords("Explore", qkv.explore, ("html", "png", "terminal")),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from qkv.api.resuming import data_of_run, run_file, stored_command, trainable_of_run
 from qkv.api.starting import model_input, resume_model, train_model
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from qkv.evaluation.display import Display
     from qkv.families.translator.adaptation.job import Stage
     from qkv.families.translator.product import Translator
+    from qkv.keywords import AdaptKeywords
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,12 @@ class AdaptCommand:
 
 @with_options(AdaptOptions)
 def adapt(
-    model: Any, pairs: Any = (), *, output: str | os.PathLike[str], progress: bool = True, **options: Any
+    model: Any,
+    pairs: Any = (),
+    *,
+    output: str | os.PathLike[str],
+    progress: bool = True,
+    **options: Unpack[AdaptKeywords],
 ) -> Translator:
     """Adapt a translator to the translations of a project, as `qkv adapt` does.
 

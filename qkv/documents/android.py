@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from qkv.documents.codes import Part, coded
 from qkv.documents.document import Document, Segment
 from qkv.documents.plural_forms import Numbers, usual_categories
-from qkv.documents.reading_back import reads_back_by
+from qkv.documents.reading_back import compared_by
 from qkv.documents.xml_slots import ILLEGAL, Content, XmlBytes, cdata
 from qkv.documents.xml_slots import escape as xml_escape
 from qkv.documents.xml_slots import segment_of as slot_of
@@ -43,7 +43,7 @@ def read_android(content: bytes, target: str | None = None) -> Document:
         segments=tuple(segments),
         media_type="application/xml",
         forbidden=ILLEGAL,
-        reads_back=reads_back_by(lambda written: read_android(written, target), segments),
+        compare=compared_by(lambda written: read_android(written, target), segments),
     )
 
 

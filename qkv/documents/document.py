@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from qkv.documents.codes import Codes
+from qkv.documents.comparing import differences
 from qkv.errors import InputError
 from qkv.text.protect import Kind
 
@@ -37,6 +38,8 @@ class NewText:
 
 
 NewTexts = Sequence[NewText | None]
+Comparison = Callable[[bytes, NewTexts], list[range]]
+"""The places of segments whose new texts a written file lacks. An empty range is a place where it has more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +147,8 @@ class Document:
     """Edits outside the texts that follow from them, such as flags of doubt and the language in a header."""
     splice: Callable[[bytes, Iterable[Edit]], bytes] = spliced
     """How a file is made of the content and edits of it."""
-    reads_back: Callable[[bytes, NewTexts], bool] | None = None
-    """Whether a written file has these texts, where its segments do not show it: sentences of subtitles may join anew."""
+    compare: Comparison | None = None
+    """Where a written file lacks these texts, if its segments do not show it: sentences of subtitles may join anew."""
 
     def write(self, translations: Sequence[str | NewText | None]) -> bytes:
         """The file with these texts in place of its segments. A segment without a new text keeps its bytes."""
@@ -159,6 +162,16 @@ class Document:
             for edit in segment.edits(each)
         ]
         return self.splice(self.content, [*edits, *self.marks(new)])
+
+    def differences(self, written: bytes, new: NewTexts, read: Callable[[bytes], "Document"]) -> list[range]:
+        """The places of segments whose new texts a written file lacks; none if it is exact. `read` is its reader."""
+        if self.compare is not None:
+            return self.compare(written, new)
+        wanted = [
+            segment.essence(each.text if each else segment.current)
+            for segment, each in zip(self.segments, new, strict=True)
+        ]
+        return differences(wanted, [segment.essence(segment.current) for segment in read(written).segments])
 
     def storable(self, text: str) -> str:
         """The text with a question mark for each character that the encoding or the format of the file lacks."""

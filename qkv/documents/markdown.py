@@ -9,12 +9,13 @@ from dataclasses import replace
 from functools import partial
 
 from qkv.documents.codes import Part, coded
+from qkv.documents.comparing import differences
 from qkv.documents.document import Document, NewTexts, Segment
 from qkv.documents.encodings import Decoded, decode
 from qkv.documents.markdown_blocks import Block, blocks_of, parser
 from qkv.documents.markdown_masks import TAG_LINE, mask
 from qkv.documents.markdown_text import EMPHASIS, EMPHASIS_TAGS, written
-from qkv.documents.markup import HTML, cut_markup
+from qkv.documents.markup import HTML, cut_markup, loose_markup
 from qkv.documents.yaml import Writer
 from qkv.documents.yaml_scanner import Scalar, scalars_of
 from qkv.errors import DataError
@@ -43,20 +44,29 @@ def read(content: bytes, *, mdx: bool) -> Document:
     decoded = decode(content)
     segments = list(segments_of(decoded, mdx=mdx))
 
-    def reads_back(made: bytes, new: NewTexts) -> bool:
-        texts = (
+    def compare(made: bytes, new: NewTexts) -> list[range]:
+        texts = [
             segment.text if each is None else each.text for segment, each in zip(segments, new, strict=True)
-        )
-        wanted = [words_of(segment, text) for segment, text in zip(segments, texts, strict=True)]
-        return wanted == [words_of(each, each.text) for each in segments_of(decode(made), mdx=mdx)]
+        ]
+        wanted = [
+            words_of(segment, text) if has_same_pairs(segment, text) else None
+            for segment, text in zip(segments, texts, strict=True)
+        ]
+        return differences(wanted, [words_of(each, each.text) for each in segments_of(decode(made), mdx=mdx)])
 
     return Document(
         content=content,
         segments=tuple(segments),
         media_type="text/markdown",
         encoding=decoded.encoding,
-        reads_back=reads_back,
+        compare=compare,
     )
+
+
+def has_same_pairs(segment: Segment, text: str) -> bool:
+    """Whether the tags of a translated piece of HTML are balanced as they were."""
+    is_html = segment.markup and segment.codes is None
+    return not is_html or loose_markup(segment.text, HTML) == loose_markup(text, HTML)
 
 
 def words_of(segment: Segment, text: str) -> str:

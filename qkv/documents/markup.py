@@ -22,6 +22,7 @@ SAYS_NO = re.compile(
 )
 SPACE_WITH_BREAK = re.compile(r"(?<!\s)\s*\n\s*")  # tried once in each run of white space
 TAG_NAME = re.compile(r"<([A-Za-z][^\s<>/\"'=]*)")
+MARKUP_START = re.compile(r"<[A-Za-z/!?]")
 PLACEHOLDER = re.compile(r"\{\{(\d+)\}\}")
 
 
@@ -200,6 +201,19 @@ def piece_of(
     if not has_letters(written):
         return None
     return Piece(written, start, end, elements)
+
+
+def loose_markup(text: str, rules: MarkupRules) -> list[tuple[str, str]]:
+    """Tags without their other half, and what browsers read as the beginning of a tag or comment without an end."""
+    items = [with_kind(item, rules) for item in scan(text)]
+    paired = {place for pair in pairs(items) for place in pair}
+    tags = [
+        (str(item.kind), item.name)
+        for place, item in enumerate(items)
+        if item.kind in ("open", "close") and place not in paired
+    ]
+    starts = MARKUP_START.findall(blank(text, [(item.start, item.end) for item in items]))
+    return [*tags, *(("start", start) for start in starts)]
 
 
 def has_letters(text: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from qkv.documents.archive import Archive
 from qkv.documents.document import Document, Segment
-from qkv.documents.reading_back import reads_back_by
+from qkv.documents.reading_back import compared_by
 from qkv.documents.runs import paragraph_segments
 from qkv.documents.xml_slots import ILLEGAL, XmlBytes
 from qkv.documents.xml_tree import encoding_of, subtrees
@@ -70,7 +70,7 @@ def document_of(
     """The segments of these members, in this order. `again` is the reader of the format."""
     segments = [segment for name in dict.fromkeys(names) for segment in member_segments(archive, name, read)]
     return Document(
-        reads_back=reads_back_by(again, segments),
+        compare=compared_by(again, segments),
         content=archive.joined,
         segments=tuple(segments),
         media_type=media_type,

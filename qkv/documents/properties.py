@@ -4,10 +4,12 @@ Values with {0} are MessageFormat patterns, where an apostrophe is written twice
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from qkv.documents.comparing import among_segments, differences
 from qkv.documents.document import Document, NewTexts, Segment
 from qkv.documents.encodings import MARKS, Decoded, decode, decode_as
 from qkv.documents.icu import can_be_read, is_message
@@ -62,22 +64,24 @@ def read_properties(content: bytes, target: str | None = None) -> Document:
         for each in chosen
     ]
 
-    def reads_back(written: bytes, new: NewTexts) -> bool:
+    def compare(written: bytes, new: NewTexts) -> list[range]:
         wanted = {each.start: each.value for each in properties}
         for each, text, segment in zip(chosen, new, segments, strict=True):
             if text is not None and text.text != segment.text:
                 wanted[each.start] = quoted_as(each.value, text.text)
         made = properties_of(decode_properties(written, decoded.encoding).text)
-        return [(each.key, wanted[each.start]) for each in properties] == [
-            (each.key, each.value) for each in made
-        ]
+        found = differences(
+            [(each.key, wanted[each.start]) for each in properties], [(each.key, each.value) for each in made]
+        )
+        starts = [each.start for each in chosen]
+        return among_segments(found, [*(bisect_left(starts, each.start) for each in properties), len(chosen)])
 
     return Document(
         content=content,
         segments=tuple(segments),
         media_type="text/x-java-properties",
         encoding="utf-8",  # characters that the file's encoding lacks are written as escapes
-        reads_back=reads_back,
+        compare=compare,
     )
 
 

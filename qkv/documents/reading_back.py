@@ -1,26 +1,27 @@
-"""Whether a written file has its new texts, for formats where a text without letters is no segment."""
+"""Where a written file lacks its new texts, for formats where a text without letters is no segment."""
 
 from collections.abc import Callable, Iterator, Sequence
 
-from qkv.documents.document import Document, NewTexts, Segment
+from qkv.documents.comparing import among_segments, differences
+from qkv.documents.document import Comparison, Document, NewTexts, Segment
 
 
-def reads_back_by(
-    read: Callable[[bytes], Document], segments: Sequence[Segment]
-) -> Callable[[bytes, NewTexts], bool]:
-    """A check that reads the file again with `read`."""
+def compared_by(read: Callable[[bytes], Document], segments: Sequence[Segment]) -> Comparison:
+    """Read the file again with `read`, for formats where a text without letters is no segment."""
 
-    def reads_back(written: bytes, new: NewTexts) -> bool:
-        wanted = [each.text if each else old.current for old, each in zip(segments, new, strict=True)]
+    def compare(written: bytes, new: NewTexts) -> list[range]:
+        texts = [each.text if each else old.current for old, each in zip(segments, new, strict=True)]
         again = read(written).segments
-        found = [segment.current for segment in again]
-        return list(essences(segments, wanted)) == list(essences(again, found))
+        wanted = list(essences(segments, texts))
+        made = [essence for _, essence in essences(again, [segment.current for segment in again])]
+        found = differences([essence for _, essence in wanted], made)
+        return among_segments(found, [*(place for place, _ in wanted), len(segments)])
 
-    return reads_back
+    return compare
 
 
-def essences(segments: Sequence[Segment], texts: Sequence[str]) -> Iterator[str]:
-    for segment, text in zip(segments, texts, strict=True):
+def essences(segments: Sequence[Segment], texts: Sequence[str]) -> Iterator[tuple[int, str]]:
+    for place, (segment, text) in enumerate(zip(segments, texts, strict=True)):
         words = "".join(piece.text for piece in segment.codes.pieces(text)) if segment.codes else text
         if any(map(str.isalpha, words)):
-            yield segment.essence(text).strip()
+            yield place, segment.essence(text).strip()

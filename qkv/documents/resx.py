@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from qkv.documents.codes import Part, coded
 from qkv.documents.document import Document, Segment
-from qkv.documents.reading_back import reads_back_by
+from qkv.documents.reading_back import compared_by
 from qkv.documents.xml_slots import ILLEGAL, XmlBytes, segment_of
 from qkv.documents.xml_tree import Node, check_root, encoding_of, subtrees
 
@@ -22,7 +22,7 @@ def read_resx(content: bytes, target: str | None = None) -> Document:
         segments=tuple(segments),
         media_type="application/xml",
         forbidden=ILLEGAL,
-        reads_back=reads_back_by(read_resx, segments),
+        compare=compared_by(read_resx, segments),
     )
 
 

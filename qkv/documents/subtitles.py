@@ -4,10 +4,12 @@ Timings, numbers, styles, notes, tags around a whole cue, speakers and dashes st
 translation stands in which cue (see `cut_translation`).
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from qkv.documents.comparing import differences
 from qkv.documents.cutting import cut_translation
 from qkv.documents.document import Document, Edit, NewText, NewTexts, Segment
 from qkv.documents.encodings import Decoded, decode
@@ -44,7 +46,7 @@ def read_subtitles(content: bytes, reading: Reading, media_type: str, *, blank_e
         segments=tuple(map(subtitles.segment, subtitles.sentences)),
         media_type=media_type,
         encoding=decoded.encoding,
-        reads_back=subtitles.reads_back,
+        compare=subtitles.compare,
     )
 
 
@@ -88,25 +90,28 @@ class Subtitles:
     def line_break(self) -> str:
         return "\r\n" if "\r\n" in self.decoded.text else "\n"
 
-    def reads_back(self, written: bytes, new: NewTexts) -> bool:
-        """Whether the file has the same cues with the new texts. White space does not count."""
+    def compare(self, written: bytes, new: NewTexts) -> list[range]:
+        """Sentences in cues that do not have the new texts. White space does not count."""
         texts: dict[int, str] = {}
         for sentence, each in zip(self.sentences, new, strict=True):
             if each is not None and each.text != joined([piece.text for piece in sentence]):
                 texts |= zip((piece.start for piece in sentence), self.divided(sentence, each), strict=True)
         ends = {piece.start: piece.end for sentence in self.sentences for piece in sentence}
         made = cues_of(decode(written).text, blank_ends=self.blank_ends)
-        wanted = [(cue.begin, cue.end, self.expected(cue, texts, ends)) for cue in self.cues]
-        return wanted == [
-            (cue.begin, cue.end, without_space(line.text for line in cue.lines)) for cue in made
-        ]
+        starts = sorted(texts)
+        wanted = [(cue.begin, cue.end, self.expected(cue, texts, starts, ends)) for cue in self.cues]
+        found = differences(
+            wanted, [(cue.begin, cue.end, without_space(line.text for line in cue.lines)) for cue in made]
+        )
+        begin, end = ([sentence[place].cue for sentence in self.sentences] for place in (0, -1))
+        return [range(bisect_left(end, each.start), bisect_right(begin, each.stop - 1)) for each in found]
 
-    def expected(self, cue: Cue, texts: dict[int, str], ends: dict[int, int]) -> str:
+    def expected(self, cue: Cue, texts: dict[int, str], starts: Sequence[int], ends: dict[int, int]) -> str:
         if not cue.lines:
             return ""
         place, last = cue.lines[0].start, cue.lines[-1].start + len(cue.lines[-1].text)
         parts = []
-        for start in sorted(start for start in texts if place <= start < last):
+        for start in starts[bisect_left(starts, place) : bisect_left(starts, last)]:
             parts += [self.decoded.text[place:start], texts[start]]
             place = ends[start]
         return without_space([*parts, self.decoded.text[place:last]])

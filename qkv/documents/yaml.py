@@ -5,10 +5,12 @@ express the new text.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from qkv.documents.comparing import among_segments, differences
 from qkv.documents.document import Document, Edit, NewTexts, Segment
 from qkv.documents.encodings import Decoded, decode
 from qkv.documents.plural_forms import plural_forms
@@ -48,13 +50,15 @@ def read_yaml(content: bytes, target: str | None = None) -> Document:
         if root and target and any(each is not None for each in new):
             yield Edit(offsets[root.start], offsets[root.end], writer.encode(root, target))
 
-    def reads_back(written: bytes, new: NewTexts) -> bool:
+    def compare(written: bytes, new: NewTexts) -> list[range]:
         wanted = {each.start: each.value for each in values}
         for each, text in zip(chosen, new, strict=True):
             if text is not None and text.text != each.text:
                 wanted[each.start] = each.whole(text.text)
         made = [each.value for each in scalars_of(decode(written).text) if not each.is_key]
-        return made == [wanted[each.start] for each in values]
+        found = differences([wanted[each.start] for each in values], made)
+        starts = [each.start for each in chosen]
+        return among_segments(found, [*(bisect_left(starts, each.start) for each in values), len(chosen)])
 
     return Document(
         content=content,
@@ -63,7 +67,7 @@ def read_yaml(content: bytes, target: str | None = None) -> Document:
         encoding=decoded.encoding,
         source_language=root.value if root else None,
         marks=marks,
-        reads_back=reads_back,
+        compare=compare,
     )
 
 

@@ -17,17 +17,18 @@ from qkv.cli import all_commands, trainings
 RUN = """
     --output --recipe --resume --steps --minutes --seed --batch-tokens --learning-rate --patience --precision
     --tensorboard --warmup-steps --optimizer --schedule --adam-betas --adam-epsilon --weight-decay --max-grad-norm
-    --validate-every --average --keep --device --processes --gradient-accumulation-steps --sharded --log-every --milestones --json"""
+    --validate-every --average --keep --device --processes --gradient-accumulation-steps --sharded --log-every --milestones --data-cache --json"""
 RUNNING = "--compute-type --device --engine --threads"
 CONVENTIONS = "--config --print-config --quiet --verbose"  # of every command
 OPTIONS = {
-    "demo": "--output --source-language --target-language --seed --resume --json",
+    "demo": "--output --source-language --target-language --seed --steps --resume --json",
+    "tour": "--model --output --yes",
     "train translator": RUN
     + """
         --data --source --target --pairs --valid-source --valid-target --valid-pairs --source-language
         --target-language --vocab-size --architecture --width --encoder-depth --decoder-depth --decoder-cell --heads
         --dropout --max-length --max-characters --max-length-ratio --valid-size --bpe-dropout
-        --languages --variant --tokenize --lowercase --ffn-width --attention-dropout --norm
+        --weights --languages --variant --tokenize --lowercase --ffn-width --attention-dropout --norm
         --activation --positions --label-smoothing --beam-size --length-penalty --teacher-models
         --distillation-weight --distillation-temperature""",
     "train gpt": RUN
@@ -60,7 +61,18 @@ OPTIONS = {
         --target-language --alignments --scores --json --min-confidence
         --temperature --top-k --top-p --min-p --patience --coverage-penalty --sample --seed
         --repetition-penalty --no-repeat-ngram-size --prefix --contain --avoid --batch-tokens
-        --withhold --ensemble --draft --shortlist""",
+        --withhold --ensemble --draft --shortlist --accelerator --column --line-width --max-length-ratio --memory
+        --output-column --pivot --protect-pattern""",
+    "adapt": """
+        --output --memory --pairs --source-language --target-language --general --general-test --general-text --held-out --learning-rates
+        --max-loss --epochs --minutes --batch-tokens --device --processes --seed --json""",
+    "check": """
+        --source --source-language --target-language --glossary --max-length-ratio --select --ignore --fail-on --fix --overwrite --junit
+        --sarif --json""",
+    "learn": "--report --memory --glossary --least --origin --source-language --target-language --overwrite --json",
+    "models": "--from --installed --language --json",
+    "get": "--from --json",
+    "push": "--license --message --private --json",
     "evaluate": RUNNING
     + """
         --source --reference --pairs --source-language --target-language --merge --against --json
@@ -91,7 +103,7 @@ OPTIONS = {
     "completion": "",
 }
 # A student is trained as any translator is. The same command resumes it, and its teachers are given by their place.
-NOT_OF_STUDENTS = ("--resume", "--tensorboard", "--teacher-models")
+NOT_OF_STUDENTS = ("--resume", "--data-cache", "--tensorboard", "--teacher-models")
 STUDENT = [each for each in OPTIONS["train translator"].split() if each not in NOT_OF_STUDENTS]
 OPTIONS["distill"] = f"""
     --text --target-text --test-source --test-target --test-pairs --reverse --num-hypotheses --closeness --teacher-beam-size
@@ -103,7 +115,7 @@ MORE_OPTIONS = {
         --data --source --target --pairs --valid-source --valid-target --valid-pairs --source-language
         --target-language --fine-tune --epochs --dropout --label-smoothing --max-characters
         --max-length-ratio --valid-size --bpe-dropout --languages --variant --tokenize --lowercase
-        --language-token""",
+        --weights --language-token""",
     "train gpt --music": RUN
     + """
         --music --depth --width --heads --dropout --max-length --transpose --ffn-width

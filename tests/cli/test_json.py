@@ -13,7 +13,7 @@ from qkv.checkpoint.files import read_json
 from qkv.cli import all_commands, trainings
 from qkv.cli.option_tables import tables_of
 
-NO_REPORT = {"explore", "completion", "serve"}
+NO_REPORT = {"tour", "explore", "completion", "serve"}
 ALL = [[name] for name in all_commands()] + [["train", name] for name in trainings()]
 
 

@@ -1,5 +1,6 @@
 """Documents as lists of sentences."""
 
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -89,8 +90,10 @@ def test_examples_and_tables_are_left_out_of_help_texts() -> None:
     assert prose_sentences(text) == ["Return the sum.", "It may be zero.", "The end is near."]
 
 
-def test_python_itself_has_text_to_learn_from() -> None:
+def test_python_itself_has_text_to_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
     prose = python_prose()
     assert prose.sentences > 3_000
     assert all(len(document) > 1 for document in prose.documents)
-    assert prose.fingerprint() == python_prose().fingerprint()
+    part = Path(sysconfig.get_paths()["stdlib"], "json")  # reading everything twice takes long
+    monkeypatch.setattr(sysconfig, "get_paths", lambda: {"stdlib": str(part)})
+    assert python_prose().fingerprint() == python_prose().fingerprint() != prose.fingerprint()

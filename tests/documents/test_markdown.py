@@ -81,8 +81,8 @@ NASTY = (
 
 def checked(document: Document, new: list[NewText | None]) -> bytes:
     written = document.write(new)
-    assert document.reads_back is not None
-    assert document.reads_back(written, new)
+    assert document.compare is not None
+    assert not document.compare(written, new)
     return written
 
 
@@ -125,7 +125,12 @@ def test_translations_are_written_in_the_syntax_of_their_place() -> None:
 def test_any_translation_reads_back(format: str, content: bytes) -> None:
     document = read_catalog(format, content)
     assert document.write([each.text for each in document.segments]) == content
-    checked(document, [NewText(f"{NASTY}{each.text}{NASTY}") for each in document.segments])
+    nasty = {False: NASTY, True: NASTY.replace("<b>", "<b></b>")}  # a piece of HTML keeps its tags balanced
+    ends = [nasty[each.markup and each.codes is None] for each in document.segments]
+    checked(
+        document,
+        [NewText(f"{end}{each.text}{end}") for end, each in zip(ends, document.segments, strict=True)],
+    )
 
 
 @given(

@@ -16,6 +16,7 @@ from qkv.families.translator.files.languages import languages_for
 from qkv.families.translator.files.outcome import Outcome
 from qkv.families.translator.files.request import Request
 from qkv.families.translator.files.translating import translate
+from qkv.families.translator.files.withdrawing import write_exactly
 from qkv.families.translator.lines import LineTranslation
 from qkv.families.translator.options import FileOptions
 from qkv.families.translator.pipeline import Pipeline
@@ -62,11 +63,12 @@ class CatalogJob:
         with self.stored.opened(self.output):
             ask = Asking(pipeline, options, self.stored, progress)
             outcomes = self.translate(document, replace(lines, options=options), request, ask)
-            written = document.write([each.new for each in outcomes])
-            if not self.is_exact(document, written, target, outcomes, files):
+            exact = write_exactly(document, outcomes, lambda written: self.read(written, target, files))
+            if exact is None:
                 raise QkvError(
                     f"{self.source} cannot be written exactly. Nothing was written; please report this."
                 )
+            written, outcomes = exact
             records = [
                 each.record(segment) for segment, each in zip(document.segments, outcomes, strict=True)
             ]
@@ -97,24 +99,6 @@ class CatalogJob:
             return read_catalog(self.format, content, target, files)
         except DataError as error:
             raise DataError(f"{self.source}: {error}") from None
-
-    def is_exact(
-        self,
-        document: Document,
-        written: bytes,
-        target: str | None,
-        outcomes: Sequence[Outcome],
-        files: FileOptions,
-    ) -> bool:
-        """Read the result again: it must have the same segments, and the new texts."""
-        if document.reads_back is not None:
-            return document.reads_back(written, [each.new for each in outcomes])
-        wanted = [
-            segment.essence(each.new.text if each.new else segment.current)
-            for segment, each in zip(document.segments, outcomes, strict=True)
-        ]
-        made = self.read(written, target, files)
-        return [segment.essence(segment.current) for segment in made.segments] == wanted
 
     def place(self, content: bytes) -> None:
         if self.overwrite:
