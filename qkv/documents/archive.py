@@ -17,6 +17,7 @@ from qkv.errors import DataError
 
 MOST_MEMBERS = 20_000
 MOST_BYTES = 300_000_000  # of the members that are read
+MOST_UNPACKED = 1_000_000_000  # bytes of all members
 BOMB_BYTES, BOMB_RATIO = 20_000_000, 150  # larger members that shrink more than this are an attack
 LOCAL = struct.Struct("<4sHHHHHIIIHH")
 CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
@@ -76,6 +77,8 @@ class Archive:
                 raise DataError("it is encrypted: save it without a password.")
             if info.filename.startswith("/") or ".." in info.orig_filename.replace("\\", "/").split("/"):
                 raise DataError(f"the name of the member '{info.filename[:60]}' leads out of the archive.")
+        if sum(info.file_size for info in self.infos) > MOST_UNPACKED:
+            raise DataError(f"its members have more than {MOST_UNPACKED:,} bytes.")
         ordered = sorted(info.header_offset for info in self.infos)
         sizes = {info.header_offset: info.compress_size for info in self.infos}
         for start, following in zip(ordered, [*ordered[1:], self.directory], strict=True):
