@@ -38,8 +38,8 @@ def without_options(read: Callable[[bytes], Document]) -> Reader:
 
 FORMATS: dict[str, Reader] = {
     "txt": without_options(read_plain),
-    "html": without_options(read_html),
-    "htm": without_options(read_html),
+    "html": with_target(read_html),
+    "htm": with_target(read_html),
     "srt": read_srt,
     "vtt": read_vtt,
     "xliff": with_target(read_xliff),
