@@ -281,3 +281,20 @@ def test_corrections_in_an_archive_leave_it_an_archive(tmp_path: Path) -> None:
     assert (finding.check, finding.line, finding.fixed) == ("double-space", 0, True)
     with zipfile.ZipFile(tmp_path / "de.docx") as archive:
         assert b"eins zwei" in archive.read("word/document.xml")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        ('<?xml version="1.0" encoding="none"?>', "</body></tmx>", "unsupported encoding"),
+        ("", "<garbage<", "not valid XML"),
+    ],
+)
+def test_a_memory_that_cannot_be_read_to_its_end_is_an_error(
+    start: str, end: str, message: str, tmp_path: Path
+) -> None:
+    unit = '<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>'
+    path = tmp_path / "a.tmx"
+    path.write_text(f'{start}<tmx version="1.4"><header srclang="en"/><body>{unit}{end}', encoding="utf-8")
+    with pytest.raises(qkv.DataError, match=message):
+        qkv.check(path, source_language="en", target_language="de")

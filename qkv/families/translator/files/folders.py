@@ -1,12 +1,13 @@
 """Translate all files of a folder into another folder: what can be translated, and copies of the rest."""
 
+import errno
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from qkv.checkpoint.files import make_folders, write_file, write_json
+from qkv.checkpoint.files import copy_file, make_folders, write_json
 from qkv.documents import CATALOGS, extension_of
 from qkv.documents.detection import HEAD, has_format
 from qkv.documents.plural_forms import categories
@@ -19,6 +20,8 @@ LANGUAGE = r"[a-z]{2,3}(?:[-_](?:r?[A-Z]{2}|[A-Z][a-z]{3}))?"
 NAMED = re.compile(rf"(?P<before>(?:.*[._-])?)(?P<language>{LANGUAGE})(?P<after>(?:\.[A-Za-z0-9]+)*)")
 EXTENSIONS = frozenset(f".{each}" for each in {*CATALOGS, "lproj", "txt"} - {"po", "pot", "ts", "xlf"})
 """What follows the language in a name. Files with both languages keep their names, so that they keep their translations."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Where no file can be written any more, the job ends."""
 Translate = Callable[[Path, Path], None]
 
 
@@ -98,12 +101,14 @@ def done(
                 return replace(file, done="translated")
             except OtherLanguageError as error:
                 file = replace(file, reason=str(error))
-        write_file(made, given.read_bytes())
+        copy_file(given, made)
         return replace(file, done="copied")
     except QkvError as error:
         return replace(file, done="failed", reason=str(error))
     except OSError as error:
-        return replace(file, done="failed", reason=f"{given} cannot be copied: {error.strerror}.")
+        if error.errno in FULL:
+            raise
+        return replace(file, done="failed", reason=f"{error.filename or given}: {error.strerror}.")
 
 
 def is_translatable(path: Path) -> bool:
@@ -121,13 +126,16 @@ def planned(paths: Sequence[Path], source: str | None, target: str | None) -> li
     """The output name of each file. A file in another language is no source: its counterpart in the source language is there."""
     known = set(paths)
     outputs = {path: path if has_catalog(path, known) else renamed(path, source, target) for path in paths}
-    from_source = {output for path, output in outputs.items() if output != path}
+    plainest: dict[Path, Path] = {}  # of en.yml and en_US.yml, which both become de.yml, the first
+    for path in sorted(outputs, key=lambda path: (len(path.as_posix()), path)):
+        if outputs[path] != path:
+            plainest.setdefault(outputs[path], path)
     files = []
     for path, output in outputs.items():
         file = FolderFile(source=path.as_posix(), output=output.as_posix())
         if has_catalog(path, known):
             files.append(replace(file, done="skipped", reason="its catalog is there"))
-        elif output == path and path in from_source:
+        elif output in plainest and path != plainest[output]:
             files.append(
                 replace(file, done="skipped", reason="the translation of another file has this name")
             )
