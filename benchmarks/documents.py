@@ -135,10 +135,13 @@ def decoded(content: bytes) -> str:
 
 
 def outside_of(document: Document) -> list[bytes]:
-    """What is between the texts."""
-    places = [place for each in document.segments for place in (each.start, each.end)]
-    bounds = [0, *places, len(document.content)]
-    return [document.content[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    """What is between the texts. A text, such as an attribute, may stand inside another."""
+    found, last = [], 0
+    for each in document.segments:
+        if each.start >= last:
+            found.append(document.content[last : each.start])
+        last = max(last, each.end)
+    return [*found, document.content[last:]]
 
 
 def main() -> int:

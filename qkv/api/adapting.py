@@ -8,16 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from qkv.api.resuming import data_of_run, run_file, stored_command, trainable_of_run
 from qkv.api.starting import model_input, resume_model, train_model
-from qkv.checkpoint.files import (
-    file_hash,
-    lock_file,
-    make_folders,
-    read_json,
-)
+from qkv.checkpoint.bundle import MODEL_FILE
+from qkv.checkpoint.files import file_hash, lock_file, make_folders, read_json
 from qkv.checkpoint.outputs import check_new_folder
 from qkv.data.python_rows import is_path
 from qkv.environment import require_torch
@@ -99,9 +96,21 @@ def adapt(
 
 
 def saved(model: Any, folder: Path) -> Path:
-    if not folder.exists():
-        make_folders(folder.parent)
-        model.save(folder)
+    """The folder with the model. If an earlier call was interrupted, it is there already.
+
+    Raises:
+        QkvError: What is there is another model.
+    """
+    make_folders(folder.parent)
+    with TemporaryDirectory(dir=folder.parent) as temporary:
+        made = Path(temporary, "base")
+        model.save(made)
+        if not folder.exists():
+            os.rename(made, folder)
+        elif file_hash(made / MODEL_FILE) != file_hash(folder / MODEL_FILE):
+            raise QkvError(
+                f"{folder.parent} holds an adaptation of another model. Remove it, or give another output."
+            )
     return folder
 
 
@@ -160,7 +169,7 @@ def base_of(folder: Path, display: Display) -> Path:
         return folder
     stated = read_json(folder / RECEIPT)
     base = Path(str(stated.get("base", {}).get("folder", "")))
-    weights = base / "model.safetensors"
+    weights = base / MODEL_FILE
     if weights.is_file() and file_hash(weights) == stated["base"].get("weights"):
         display.say(f"{folder} was adapted itself; starting from its base model {base}")
         return base

@@ -196,7 +196,7 @@ def get(pair: str, **options: Unpack[GetKeywords]) -> Path:
         The folder of the model, for `qkv.load`.
 
     Raises:
-        ModelError: Nobody publishes the pair, or the files cannot be downloaded, are damaged, or cannot be imported.
+        ModelError: There is no published model for the pair, or its files cannot be downloaded, are damaged, or cannot be imported.
 
     Example:
         >>> try:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,9 +16,24 @@ HASH = "sha256"
 
 def write_file(path: Path, content: bytes) -> None:
     """Write next to the target, flush to disk, then rename."""
+    with staged(path) as temporary:
+        write_through(temporary, content)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy next to the target, flush to disk, then rename. The file may be larger than memory."""
+    with staged(target) as temporary, open(source, "rb") as reader, open(temporary, "wb") as writer:
+        shutil.copyfileobj(reader, writer)
+        writer.flush()
+        os.fsync(writer.fileno())
+
+
+@contextmanager
+def staged(path: Path) -> Iterator[Path]:
+    """A file next to the target, which is renamed when it is complete."""
     temporary = path.with_name(f".tmp-{path.name}")
     try:
-        write_through(temporary, content)
+        yield temporary
         os.replace(temporary, path)
     except OSError:
         with suppress(OSError):  # free the space: the disk may be full

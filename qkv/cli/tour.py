@@ -24,7 +24,7 @@ class Tour:
     model: Path | None = None
     """Folder of a translator to use instead of training one (default: runs/demo, if it is there)."""
     output: OutputFolder = Path("runs/tour")
-    """Folder for the model that the tour trains. You can delete it afterwards."""
+    """Folder for the model that the tour trains. A model that is there already is used."""
     yes: bool = False
     """Run all steps without questions."""
 
@@ -87,7 +87,7 @@ def show_next(model: Path, output: Path) -> None:
     print(f"  {program()} train translator --source YOURS.en --target YOURS.de --output runs/mine")
     print(f"  {program()} --help")
     if model == output and output.exists():
-        print(f"The model of the tour is in {folder}. You can delete this folder.")
+        print(f"The model is in {folder}. If you do not need it, delete this folder.")
 
 
 def tell(text: str) -> None:

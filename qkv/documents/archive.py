@@ -9,6 +9,7 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 
 from qkv.documents.document import Edit, spliced
@@ -16,6 +17,7 @@ from qkv.errors import DataError
 
 MOST_MEMBERS = 20_000
 MOST_BYTES = 300_000_000  # of the members that are read
+MOST_UNPACKED = 1_000_000_000  # bytes of all members
 BOMB_BYTES, BOMB_RATIO = 20_000_000, 150  # larger members that shrink more than this are an attack
 LOCAL = struct.Struct("<4sHHHHHIIIHH")
 CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
@@ -43,7 +45,7 @@ class Archive:
     directory: int
     """Where the list of members starts."""
     comment: bytes
-    members: list[Member] = field(default_factory=list)
+    members: dict[str, Member] = field(default_factory=dict)
 
     @classmethod
     def of(cls, content: bytes) -> "Archive":
@@ -75,6 +77,8 @@ class Archive:
                 raise DataError("it is encrypted: save it without a password.")
             if info.filename.startswith("/") or ".." in info.orig_filename.replace("\\", "/").split("/"):
                 raise DataError(f"the name of the member '{info.filename[:60]}' leads out of the archive.")
+        if sum(info.file_size for info in self.infos) > MOST_UNPACKED:
+            raise DataError(f"its members have more than {MOST_UNPACKED:,} bytes.")
         ordered = sorted(info.header_offset for info in self.infos)
         sizes = {info.header_offset: info.compress_size for info in self.infos}
         for start, following in zip(ordered, [*ordered[1:], self.directory], strict=True):
@@ -87,19 +91,18 @@ class Archive:
 
     def read(self, name: str) -> Member:
         """Read a member, so that it can be edited."""
-        known = next((member for member in self.members if member.name == name), None)
-        if known is not None:
-            return known
+        if name in self.members:
+            return self.members[name]
         base, content = self.size, self.peek(name)
         if base + len(content) > MOST_BYTES:
             raise DataError(f"its texts have more than {MOST_BYTES:,} bytes.")
         member = Member(name, content, base)
-        self.members.append(member)
+        self.members[name] = member
         return member
 
     def peek(self, name: str) -> bytes:
         """The content of a member that is not edited."""
-        info = next((each for each in self.infos if each.filename == name), None)
+        info = self.info_by_name.get(name)
         if info is None:
             raise DataError(f"it has no member '{name[:60]}'.")
         if info.file_size > MOST_BYTES:
@@ -108,13 +111,18 @@ class Archive:
             raise DataError(f"the member '{name[:60]}' grows too much when it is unpacked.")
         return self.unpacked(info)
 
+    @cached_property
+    def info_by_name(self) -> dict[str, zipfile.ZipInfo]:
+        return {info.filename: info for info in self.infos}
+
     @property
     def size(self) -> int:
-        return self.members[-1].base + len(self.members[-1].content) if self.members else 0
+        last = next(reversed(self.members.values()), None)
+        return 0 if last is None else last.base + len(last.content)
 
     @property
     def joined(self) -> bytes:
-        return b"".join(member.content for member in self.members)
+        return b"".join(member.content for member in self.members.values())
 
     def unpacked(self, info: zipfile.ZipInfo) -> bytes:
         start = self.data_start(info)
@@ -143,16 +151,18 @@ class Archive:
 
     def splice(self, edits: Iterable[Edit]) -> bytes:
         """The archive with these edits of its joined members."""
-        bases = [member.base for member in self.members]
+        members = list(self.members.values())
+        bases = [member.base for member in members]
         by_member: dict[str, list[Edit]] = {}
         for edit in edits:
-            member = self.members[bisect_right(bases, edit.start) - 1]
+            member = members[bisect_right(bases, edit.start) - 1]
             own = Edit(edit.start - member.base, edit.end - member.base, edit.content)
             by_member.setdefault(member.name, []).append(own)
         if not by_member:
             return self.content
-        contents = {member.name: member.content for member in self.members}
-        return self.packed({name: spliced(contents[name], own) for name, own in by_member.items()})
+        return self.packed(
+            {name: spliced(self.members[name].content, own) for name, own in by_member.items()}
+        )
 
     def packed(self, changed: dict[str, bytes]) -> bytes:
         """The archive with other contents of these members."""

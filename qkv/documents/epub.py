@@ -27,7 +27,8 @@ def read_epub(content: bytes, target: str | None = None) -> Document:
     check_protection(archive, found[XHTML])
     member = archive.read(package)
     xml = XmlBytes(member.content, encoding_of(member.content))
-    language = next(subtrees(xml.content, "language"), None)
+    stated = (each for each in subtrees(xml.content, "language") if not xml.is_empty_tag(each))
+    language = next(stated, None)
 
     document = document_of(archive, [*found[XHTML], *found[NCX]], texts_of, MEDIA_TYPE, read_epub)
 

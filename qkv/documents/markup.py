@@ -20,7 +20,7 @@ SAYS_NO = re.compile(
     r"\stranslate\s*=\s*[\"']?no\b|\sclass\s*=\s*(?:\"[^\"]*\bnotranslate\b|'[^']*\bnotranslate\b|notranslate\b)",
     re.IGNORECASE,
 )
-SPACE_WITH_BREAK = re.compile(r"\s*\n\s*")
+SPACE_WITH_BREAK = re.compile(r"(?<!\s)\s*\n\s*")  # tried once in each run of white space
 TAG_NAME = re.compile(r"<([A-Za-z][^\s<>/\"'=]*)")
 MARKUP_START = re.compile(r"<[A-Za-z/!?]")
 PLACEHOLDER = re.compile(r"\{\{(\d+)\}\}")

@@ -68,7 +68,7 @@ def document_of(
     again: Callable[[bytes], Document],
 ) -> Document:
     """The segments of these members, in this order. `again` is the reader of the format."""
-    segments = [segment for name in names for segment in member_segments(archive, name, read)]
+    segments = [segment for name in dict.fromkeys(names) for segment in member_segments(archive, name, read)]
     return Document(
         compare=compared_by(again, segments),
         content=archive.joined,

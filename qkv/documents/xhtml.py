@@ -11,7 +11,7 @@ from qkv.documents.xml_slots import Parts, XmlBytes, as_read, escape, segments_b
 from qkv.documents.xml_tree import Node, Text, subtrees
 from qkv.text.markup import BLOCKS
 
-LINE_BREAK = re.compile(r"\s*\n\s*")
+LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")  # tried once in each run of white space
 NOT_SHOWN = frozenset({"script", "style", "template"})
 FORMATTING = re.compile(r"<(?:\w+:)?(?:b|i|em|strong|u|small|big|s|font)\b")
 

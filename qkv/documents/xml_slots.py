@@ -18,8 +18,8 @@ LONGEST_LINE = 800  # bytes of indentation
 WHITE = " \t\r\n"
 REFERENCE = re.compile(r"&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(lt|gt|amp|quot|apos));")
 NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
-TAG_END = re.compile(r"\s*/?>\Z")
-ATTRIBUTE = r"\s+{}\s*=\s*(\"[^\"]*\"|'[^']*')"
+TAG_END = re.compile(r"(?<!\s)\s*/?>\Z")
+ATTRIBUTE = r"(?<!\s)\s+{}\s*=\s*(\"[^\"]*\"|'[^']*')"
 
 
 def escape(text: str) -> str:

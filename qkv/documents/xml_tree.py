@@ -108,13 +108,15 @@ class Builder:
     nodes: int = 0
     unfinished: Node | Text | None = None
     """Its end, or the end of its start tag, is where the next thing begins."""
+    characters_of_text: list[str] = field(default_factory=list)
+    """Of the unfinished text. The parser reports them in many small parts."""
     in_cdata: bool = False
 
     def finish(self) -> int:
         place = self.position()
         last, self.unfinished = self.unfinished, None
         if isinstance(last, Text):
-            last.end = place
+            last.text, last.end = "".join(self.characters_of_text), place
         elif last is not None and last.inside < 0:
             last.inside = place
         elif last is not None:
@@ -148,9 +150,8 @@ class Builder:
                 self.nodes = 0
 
     def characters(self, text: str) -> None:
-        last = self.last_text("cdata" if self.in_cdata else "text")
-        if last is not None:
-            last.text += text
+        if self.continues("cdata" if self.in_cdata else "text"):
+            self.characters_of_text.append(text)
         else:
             self.add_text(Text("text", text, self.finish()))
 
@@ -162,18 +163,17 @@ class Builder:
         self.in_cdata = False
 
     def other(self, text: str) -> None:
-        last = self.last_text("other")
-        if last is not None and not text.startswith(("<", "&")):
-            last.text += text
+        if self.continues("other") and not text.startswith(("<", "&")):
+            self.characters_of_text.append(text)
         else:
             self.add_text(Text("other", text, self.finish()))
 
-    def last_text(self, kind: str) -> Text | None:
-        last = self.unfinished
-        return last if isinstance(last, Text) and last.kind == kind else None
+    def continues(self, kind: str) -> bool:
+        """Whether the unfinished text is of this kind."""
+        return isinstance(self.unfinished, Text) and self.unfinished.kind == kind
 
     def add_text(self, text: Text) -> None:
-        self.unfinished = text
+        self.unfinished, self.characters_of_text = text, [text.text]
         if self.inner:
             self.add(text)
 

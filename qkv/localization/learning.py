@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from qkv.data.lines import numbered_lines
-from qkv.documents import CATALOGS, FORMATS, Segment, extension_of, read_catalog, read_document
+from qkv.documents import Segment
 from qkv.errors import DataError
+from qkv.localization.checks.reading import read_any
 from qkv.localization.entry import Entry
 
 Verdict = Literal["accepted", "changed", "rejected", "added", "unreviewed"]
@@ -74,16 +75,7 @@ def text_of(record: dict[str, Any], name: str) -> str:
 
 def read_reviewed(path: Path, content: bytes) -> tuple[list[Segment], str | None]:
     """The segments of a reviewed file, and the target language that it states."""
-    extension = extension_of(path.name)
-    if extension not in CATALOGS and extension not in FORMATS:
-        known = ", ".join(f".{each}" for each in (*CATALOGS, *FORMATS))
-        raise DataError(f"{path} has an unknown suffix. Supported are {known}.")
-    try:
-        document = (
-            read_catalog(extension, content) if extension in CATALOGS else read_document(path.name, content)
-        )
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
+    document = read_any(path, content)
     return list(document.segments), document.target_language
 
 

@@ -1,5 +1,6 @@
 """Install a published translator: download its files, verify them, and import them to a bundle in the cache."""
 
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,13 +64,16 @@ def install(listed: Listed, ways: Ways) -> Path:
             return place.bundle
         hashes = {file.path: download(place, file, ways) for file in listed.files}
         with tempfile.TemporaryDirectory(dir=place.folder, prefix=".tmp-") as temporary:
-            found = unpack([place.download_of(file) for file in listed.files], Path(temporary))
+            files, bundle = Path(temporary, "files"), Path(temporary, "model")
+            files.mkdir()
+            found = unpack([place.download_of(file) for file in listed.files], files)
             try:
-                ways.importer(found, place.bundle, f"{listed.publisher.publisher}: {listed.name}")
+                ways.importer(found, bundle, f"{listed.publisher.publisher}: {listed.name}")
             except DataError as error:
                 place.clear_downloads()
                 raise ModelError(str(error)) from None
-        name_languages(place.bundle, listed)
+            name_languages(bundle, listed)
+            os.replace(bundle, place.bundle)  # complete or absent, also for processes that do not wait
         place.record(hashes)
         place.clear_downloads()
     return place.bundle

@@ -20,6 +20,7 @@ from qkv.errors import ModelError
 
 BLOCK = 1 << 18  # bytes
 LARGEST = 8 << 30  # bytes of a file whose size is not known
+LONGEST_LENGTH = 20  # digits of Content-Length
 TIMEOUT = 60.0  # seconds without a byte
 TRIES = 3  # in a row that bring nothing
 REDIRECTS = 5
@@ -172,7 +173,7 @@ def start_of(response: Any, known: int) -> int:
 
 def expected_size(response: Any, start: int) -> int | None:
     length = response.headers.get("Content-Length", "")
-    return start + int(length) if length.isdecimal() else None
+    return start + int(length) if length.isdecimal() and len(length) < LONGEST_LENGTH else None
 
 
 def check_expected(remote: Remote, expected: int | None) -> None:

@@ -129,3 +129,19 @@ def test_lost_words_are_those_that_no_output_has_any_more() -> None:
     test = text_of([("1", "das Haus"), ("2", "der Hund")])
     lost = lost_words(["das Haus", "der Hund"], ["das Heim", "der Hund"], test)
     assert lost == [{"word": "Haus", "count": 1, "in_references": True}]
+
+
+def test_the_model_of_an_interrupted_call_is_not_taken_for_another(tmp_path: Path) -> None:
+    class InMemory:
+        def __init__(self, weights: str):
+            self.weights = weights
+
+        def save(self, folder: Path) -> None:
+            folder.mkdir()
+            (folder / "model.safetensors").write_text(self.weights)
+
+    folder = tmp_path / "adapted.adapting" / "base"
+    assert adapting.saved(InMemory("a"), folder) == adapting.saved(InMemory("a"), folder) == folder
+    with pytest.raises(qkv.QkvError, match="another model"):
+        adapting.saved(InMemory("b"), folder)
+    assert [each.name for each in folder.parent.iterdir()] == ["base"]

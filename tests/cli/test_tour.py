@@ -37,7 +37,7 @@ def test_without_questions_all_steps_run_and_the_server_stops(
     assert capsys.readouterr().out == f"{printed}\n"
     assert "\ndecoder cross-attention, layer 1, head 1\n" in shown
     assert '{"translatedText":' in shown
-    assert "You can delete" not in shown  # the model is the user's own
+    assert "delete this folder" not in shown  # the model is the user's own
     assert not [each for each in threading.enumerate() if each.name == "qkv server"]
 
     def interrupt(address: str, data: bytes | None = None) -> str:
@@ -100,7 +100,7 @@ def test_the_answers_run_skip_and_quit(
         assert code == 0, answers
         assert f"{steps} of 4: " in shown, answers
         assert f"{steps + 1} of 4: " not in shown, answers
-        assert ("The model of the tour is in runs/tour. You can delete this folder." in shown) == bool(
+        assert ("The model is in runs/tour. If you do not need it, delete this folder." in shown) == bool(
             trained
         )
         if answers == "s\ns\n":  # without a model nothing can be shown

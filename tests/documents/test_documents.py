@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qkv.documents import read_document, supported_formats
+from qkv.documents import read_catalog, read_document, supported_formats
 from qkv.documents.markup import HTML, XML, MarkupRules, cut_markup
 from qkv.errors import DataError
 
@@ -90,3 +90,18 @@ def test_pieces_of_any_text_put_back_give_the_text(text: str, rules: MarkupRules
         written += text[last : piece.start] + piece.restore(piece.text)
         last = piece.end
     assert (written + text[last:]).split() == text.split()
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [
+        ("md", "hello", "world"),
+        ("html", "<p>hello", "world</p>"),
+        ("srt", "1\n00:00:01,000 --> 00:00:02,000\nhello", "world\n"),
+        ("resx", '<root><data name="a"', "><value>hello world</value></data></root>"),
+    ],
+)
+def test_long_white_space_is_read_in_linear_time(name: str, start: str, end: str) -> None:
+    """In quadratic time this would take many minutes."""
+    [segment] = read_catalog(name, f"{start}{' ' * 200_000}{end}".encode(), "de").segments
+    assert segment.text.split() == ["hello", "world"]

@@ -88,16 +88,16 @@ CHAPTER = """<?xml version="1.0" encoding="utf-8"?>
 <html xmlns="http://www.w3.org/1999/xhtml"><head><title>One</title><style>p {}</style></head><body><h1>One</h1>
 <p>It&nbsp;is <em>very</em>
   long: <code>x</code> &amp; <a href="b.xhtml">more</a>.<br/>Next</p><p translate="no">Never</p></body></html>"""
-EPUB = archive_of(
-    **{
-        "mimetype": "application/epub+zip",
-        "META-INF/container.xml": '<container><rootfile full-path="O/p.opf"/></container>',
-        "O/p.opf": """<package xmlns:dc="d"><dc:language>en</dc:language><item href="a%20b.xhtml" media-type="application/xhtml+xml"/>
-<item href="t.ncx" media-type="application/x-dtbncx+xml"/></package>""",
-        "O/a b.xhtml": CHAPTER,
-        "O/t.ncx": "<ncx><navLabel><text>Chapter one</text></navLabel></ncx>",
-    }
-)
+EPUB_PACKAGE = """<package xmlns:dc="d"><dc:language>en</dc:language><item href="a%20b.xhtml" media-type="application/xhtml+xml"/>
+<item href="t.ncx" media-type="application/x-dtbncx+xml"/></package>"""
+EPUB_MEMBERS = {
+    "mimetype": "application/epub+zip",
+    "META-INF/container.xml": '<container><rootfile full-path="O/p.opf"/></container>',
+    "O/p.opf": EPUB_PACKAGE,
+    "O/a b.xhtml": CHAPTER,
+    "O/t.ncx": "<ncx><navLabel><text>Chapter one</text></navLabel></ncx>",
+}
+EPUB = archive_of(**EPUB_MEMBERS)
 FILES = {"docx": DOCX, "pptx": PPTX, "xlsx": XLSX, "odt": ODT, "epub": EPUB}
 EDITED = ("word/document", "ppt/slides", "xl/shared", "xl/worksheets", "content.xml", "O/a b", "O/t.ncx")
 
@@ -261,3 +261,12 @@ def test_archives_that_do_harm_are_an_error(name: str) -> None:
     content, message = BAD[name]
     with pytest.raises(DataError, match=message):
         read_catalog("docx", content)
+
+
+def test_a_chapter_that_a_book_lists_twice_is_translated_once() -> None:
+    package = EPUB_PACKAGE.replace(
+        "</package>", '<item href="a%20b.xhtml" media-type="application/xhtml+xml"/></package>'
+    )
+    book = read_catalog("epub", archive_of(**{**EPUB_MEMBERS, "O/p.opf": package}), "de")
+    assert texts(book) == texts(read_catalog("epub", EPUB, "de"))
+    assert zipfile.ZipFile(io.BytesIO(book.write(["x"] * len(book.segments)))).testzip() is None

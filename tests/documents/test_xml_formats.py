@@ -214,3 +214,13 @@ EXTERNAL = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 def test_hostile_files_are_an_error(content: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read("resx", content.encode())
+
+
+def test_text_in_many_small_parts_is_read_in_linear_time() -> None:
+    """If each part were appended to all before it, this would take many minutes."""
+    text = (
+        read("xml", b"<resources><string name='a'>" + b"x&amp;" * 4_000_000 + b"</string></resources>")
+        .segments[0]
+        .text
+    )
+    assert len(text) == 8_000_000

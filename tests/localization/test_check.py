@@ -4,13 +4,15 @@ import json
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
+from time import process_time
 
 import pytest
 from commands import code_of
 
 import qkv
 from qkv.localization.checks import checks_for
-from qkv.localization.checks.unit import SEVERITIES, FileCheck
+from qkv.localization.checks.running import AnyCheck
+from qkv.localization.checks.unit import SEVERITIES, FileCheck, Unit
 from qkv.text.glossary import Glossary
 
 CASES = {  # source, translation, the checks that must complain
@@ -142,7 +144,7 @@ def test_texts_with_one_key_are_compared_and_missing_ones_reported(tmp_path: Pat
         ("n_other", 3, "format"),
         ("b", 0, "untranslated"),
     ]
-    with pytest.raises(qkv.DataError, match="holds one language"):
+    with pytest.raises(qkv.OptionError, match="holds one language"):
         qkv.check(tmp_path / "ru.json")
 
 
@@ -222,12 +224,17 @@ def test_the_exit_code_and_the_reports_for_other_programs(
     assert {each["severity"] for each in json.loads(capsys.readouterr().out)["findings"]} == set(SEVERITIES)
 
 
+def cpu_time(check: AnyCheck, unit: Unit) -> float:
+    """Of finding what is wrong, and of correcting it."""
+    start = process_time()
+    list(check.find([unit]) if isinstance(check, FileCheck) else check.find(unit))
+    if not isinstance(check, FileCheck) and check.fix:
+        check.fix(unit)
+    return process_time() - start
+
+
 def test_checks_take_linear_time() -> None:
     """Each check, on texts that make regular expressions go back."""
-    from time import process_time
-
-    from qkv.localization.checks.unit import Unit
-
     parts = [
         "a ",
         "%",
@@ -251,16 +258,13 @@ def test_checks_take_linear_time() -> None:
     ]
     for check in checks_for(Glossary.from_any({"a": "b"}), 3.0):
         for part in parts:
-            times = []
-            for count in (1_000, 8_000):
-                unit = Unit(source="x (y) <b>", target=part * count, dialect="python-format")
-                start = process_time()
-                found = check.find([unit]) if isinstance(check, FileCheck) else check.find(unit)
-                list(found)
-                if not isinstance(check, FileCheck) and check.fix:
-                    check.fix(unit)
-                times.append(process_time() - start)
-            assert times[1] < 40 * max(times[0], 0.005), (check.name, part, times)
+            short, long = (
+                Unit(source="x (y) <b>", target=part * count, dialect="python-format")
+                for count in (1_000, 8_000)
+            )
+            most = 40 * max(cpu_time(check, short), 0.005)
+            # A pause of Python, such as a collection of garbage, can fall into one measurement, but not into three.
+            assert any(cpu_time(check, long) < most for _ in range(3)), (check.name, part)
 
 
 def test_corrections_in_an_archive_leave_it_an_archive(tmp_path: Path) -> None:
@@ -281,3 +285,20 @@ def test_corrections_in_an_archive_leave_it_an_archive(tmp_path: Path) -> None:
     assert (finding.check, finding.line, finding.fixed) == ("double-space", 0, True)
     with zipfile.ZipFile(tmp_path / "de.docx") as archive:
         assert b"eins zwei" in archive.read("word/document.xml")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        ('<?xml version="1.0" encoding="none"?>', "</body></tmx>", "unsupported encoding"),
+        ("", "<garbage<", "not valid XML"),
+    ],
+)
+def test_a_memory_that_cannot_be_read_to_its_end_is_an_error(
+    start: str, end: str, message: str, tmp_path: Path
+) -> None:
+    unit = '<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>'
+    path = tmp_path / "a.tmx"
+    path.write_text(f'{start}<tmx version="1.4"><header srclang="en"/><body>{unit}{end}', encoding="utf-8")
+    with pytest.raises(qkv.DataError, match=message):
+        qkv.check(path, source_language="en", target_language="de")

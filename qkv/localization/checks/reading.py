@@ -1,6 +1,7 @@
 """Files with translations, as units to check."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +13,7 @@ from qkv.data.tmx import read_tmx_units, tmx_direction
 from qkv.documents import CATALOGS, FORMATS, Document, Segment, extension_of, read_catalog, read_document
 from qkv.documents.document import Edit, spliced
 from qkv.errors import DataError
+from qkv.flags import OptionMessageError
 from qkv.localization.checks.plural_forms import plural_forms_in
 from qkv.localization.checks.unit import Unit
 
@@ -49,7 +51,9 @@ def read_bilingual(path: Path, source: Path | None, languages: Languages) -> Bil
     else:
         document = read_any(path, content)
         if document.segments and all(segment.target is None for segment in document.segments):
-            raise DataError(f"{path} holds one language: also give the file with the source texts.")
+            raise OptionMessageError(
+                "{path} holds one language: give the file with its source texts as {source}.", path=path
+            )
         found = units_of(document, extension)
         stated = (document.source_language, document.target_language)
         languages = (languages[0] or stated[0], languages[1] or stated[1])
@@ -72,14 +76,15 @@ def read_bytes(path: Path) -> bytes:
 
 def read_any(path: Path, content: bytes) -> Document:
     extension = extension_of(path.name)
+    if extension not in CATALOGS and extension not in FORMATS:
+        known = ", ".join(f".{each}" for each in dict.fromkeys((*CATALOGS, *FORMATS, "tmx")))
+        raise DataError(f"{path} has an unknown suffix. Supported are {known}.")
     try:
         if extension in CATALOGS:
             return read_catalog(extension, content)
         return read_document(path.name, content)
     except DataError as error:
-        known = ", ".join(f".{each}" for each in (*CATALOGS, "tmx", "tsv", *FORMATS))
-        advice = "" if extension in CATALOGS or extension in FORMATS else f" Supported are {known}."
-        raise DataError(f"{path}: {error}{advice}") from None
+        raise DataError(f"{path}: {error}") from None
 
 
 # One file with both sides -------------------------------------------------------------------------
@@ -187,13 +192,13 @@ def tsv_units(path: Path, content: bytes) -> Iterator[Unit]:
 
 
 def tmx_units(path: Path, languages: Languages) -> Iterator[Unit]:
-    lines = list(unit_lines(path))
+    lines = unit_lines(path)
     for unit in read_tmx_units(path, *languages):
         yield Unit(source=unit.source, target=unit.target, context=unit.context, line=lines[unit.number])
 
 
-def unit_lines(path: Path) -> Iterator[int]:
-    """The line of each <tu>."""
+def unit_lines(path: Path) -> list[int]:
+    """The line of each <tu>, up to what is not XML, if anything."""
     parser, found = expat.ParserCreate(), list[int]()
 
     def start(name: str, _attributes: dict[str, str]) -> None:
@@ -201,11 +206,8 @@ def unit_lines(path: Path) -> Iterator[int]:
             found.append(parser.CurrentLineNumber)
 
     parser.StartElementHandler = start
-    with open_file(path) as stream:
+    reported_later = (expat.ExpatError, LookupError, ValueError)  # an encoding that expat does not know, too
+    with suppress(*reported_later), open_file(path) as stream:
         for chunk in iter(lambda: stream.read(1 << 16), b""):
-            try:
-                parser.Parse(chunk, False)
-            except expat.ExpatError:
-                break  # reported by the reader
-            yield from found
-            found.clear()
+            parser.Parse(chunk, False)
+    return found

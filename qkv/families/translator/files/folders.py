@@ -1,14 +1,16 @@
 """Translate all files of a folder into another folder: what can be translated, and copies of the rest."""
 
+import errno
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
 
-from qkv.checkpoint.files import make_folders, write_file, write_json
+from qkv.checkpoint.files import copy_file, make_folders, write_json
 from qkv.documents import CATALOGS, extension_of
 from qkv.documents.detection import HEAD, has_format
+from qkv.documents.plural_forms import categories
 from qkv.errors import DataError, QkvError
 from qkv.families.translator.files.languages import OtherLanguageError
 from qkv.flags import OptionMessageError
@@ -16,6 +18,10 @@ from qkv.flags import OptionMessageError
 SUMMARY = "translation-summary.json"
 LANGUAGE = r"[a-z]{2,3}(?:[-_](?:r?[A-Z]{2}|[A-Z][a-z]{3}))?"
 NAMED = re.compile(rf"(?P<before>(?:.*[._-])?)(?P<language>{LANGUAGE})(?P<after>(?:\.[A-Za-z0-9]+)*)")
+EXTENSIONS = frozenset(f".{each}" for each in {*CATALOGS, "lproj", "txt"} - {"po", "pot", "ts", "xlf"})
+"""What follows the language in a name. Files with both languages keep their names, so that they keep their translations."""
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""Where no file can be written any more, the job ends."""
 Translate = Callable[[Path, Path], None]
 
 
@@ -95,12 +101,14 @@ def done(
                 return replace(file, done="translated")
             except OtherLanguageError as error:
                 file = replace(file, reason=str(error))
-        write_file(made, given.read_bytes())
+        copy_file(given, made)
         return replace(file, done="copied")
     except QkvError as error:
         return replace(file, done="failed", reason=str(error))
     except OSError as error:
-        return replace(file, done="failed", reason=f"{given} cannot be copied: {error.strerror}.")
+        if error.errno in FULL:
+            raise
+        return replace(file, done="failed", reason=f"{error.filename or given}: {error.strerror}.")
 
 
 def is_translatable(path: Path) -> bool:
@@ -118,13 +126,16 @@ def planned(paths: Sequence[Path], source: str | None, target: str | None) -> li
     """The output name of each file. A file in another language is no source: its counterpart in the source language is there."""
     known = set(paths)
     outputs = {path: path if has_catalog(path, known) else renamed(path, source, target) for path in paths}
-    from_source = {output for path, output in outputs.items() if output != path}
+    plainest: dict[Path, Path] = {}  # of en.yml and en_US.yml, which both become de.yml, the first
+    for path in sorted(outputs, key=lambda path: (len(path.as_posix()), path)):
+        if outputs[path] != path:
+            plainest.setdefault(outputs[path], path)
     files = []
     for path, output in outputs.items():
         file = FolderFile(source=path.as_posix(), output=output.as_posix())
         if has_catalog(path, known):
             files.append(replace(file, done="skipped", reason="its catalog is there"))
-        elif output == path and path in from_source:
+        elif output in plainest and path != plainest[output]:
             files.append(
                 replace(file, done="skipped", reason="the translation of another file has this name")
             )
@@ -152,10 +163,24 @@ def renamed(path: Path, source: str | None, target: str | None) -> Path:
 
 
 def renamed_part(part: str, source: str, target: str) -> str:
-    found = NAMED.fullmatch(part)
+    found = named(part)
     if found is None or re.split("[-_]", found["language"])[0] != re.split("[-_]", source)[0].lower():
         return part
-    return f"{found['before']}{target}{found['after']}"
+    return with_language(part, found, target)
+
+
+def named(part: str) -> re.Match[str] | None:
+    """The language in a name. The extension is none, although yml and po look like one."""
+    return NAMED.fullmatch(without_extension(part))
+
+
+def without_extension(part: str) -> str:
+    path = PurePath(part)
+    return path.stem if path.suffix.lower() in EXTENSIONS else part
+
+
+def with_language(part: str, found: re.Match[str], language: str) -> str:
+    return f"{found['before']}{language}{found['after']}{part.removeprefix(without_extension(part))}"
 
 
 def android_name(language: str) -> str:
@@ -171,12 +196,17 @@ def with_suffix_of_catalog(path: Path) -> Path:
 def counterparts(path: PurePath, source: str) -> Iterable[Path]:
     """The same path in the source language."""
     for place, part in enumerate(path.parts):
-        found = NAMED.fullmatch(part)
-        if found:
-            name = f"{found['before']}{source}{found['after']}"
+        found = named(part)
+        if found and is_language(found["language"]):
+            name = with_language(part, found, source)
             yield Path(*path.parts[:place], name, *path.parts[place + 1 :])
-        if part.startswith("values-"):
+        if part.startswith("values-") and is_language(part.removeprefix("values-").removeprefix("b+")):
             yield Path(*path.parts[:place], "values", *path.parts[place + 1 :])
+
+
+def is_language(code: str) -> bool:
+    """Whether it is a language and not another short word, such as app or night."""
+    return bool(categories(code.replace("+", "-")))
 
 
 def say_summary(files: Sequence[FolderFile], output: Path) -> None:
