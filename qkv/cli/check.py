@@ -18,7 +18,7 @@ STYLES = {"error": "bold red", "warning": "yellow", "info": "dim"}
 
 @dataclass(frozen=True, kw_only=True)
 class CheckCommand:
-    files: Annotated[Positional[tuple[Path, ...]], Flag(metavar="FILE")]
+    files: Annotated[Positional[tuple[Path, ...]], Flag(metavar="FILE [FILE ...]")]
     """Files with translations: .po, .xliff, .ts, .tmx, .tsv; or files with one language, such as .json, together with --source."""
     options: Annotated[CheckOptions, Flag(name="")] = field(default_factory=CheckOptions)
     json: bool = False

@@ -123,13 +123,15 @@ def mistake_in_positionals(fields: Sequence[OptionField], texts: Sequence[str]) 
     positional = [field for field in fields if field.positional]
     if len(texts) > len(positional) and not any(field.takes_many for field in positional):
         return f"unrecognized argument {shorten(texts[len(positional)])}."
-    for field in positional[len(texts) :]:
-        if is_missing(field.default):
-            what = field.doc[:1].lower() + field.doc[1:].rstrip(".")
-            return f"{field.metavar} is missing ({what})."
     for field, text in zip(positional, texts, strict=False):
         if mistake := mistake_in_value(field.name.upper(), field, [text]):
             return mistake
+    for field in positional[len(texts) :]:
+        if is_missing(field.default):
+            is_choice = typing.get_origin(field.hint) is Literal
+            name = field.name.upper() if is_choice else field.metavar.split(" [")[0]
+            what = field.doc[:1].lower() + field.doc[1:].rstrip(".")
+            return f"{name} is missing ({what})."
     return None
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from qkv.api.published import ModelFilters, PublishedModels, checked_pair, listed_models
 from qkv.cli.options import read_options
 from qkv.flags import Flag, Positional
+from qkv.progress.delayed import warn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,5 +36,8 @@ def main(arguments: list[str]) -> None:
         from qkv.cli.reports import print_json
 
         print_json([each.to_dict() for each in found])
+        return
+    if not found:
+        warn("no published translator matches. `qkv models` lists all of them.")
         return
     print(found)

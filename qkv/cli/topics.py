@@ -14,5 +14,6 @@ The command line comes first, then environment variables (QKV_BEAM_SIZE for --be
 A switch is turned off by --no- before its name; --help shows both if it is on by default. What follows -- is text.
 NO_COLOR turns colors off. FORCE_COLOR turns them on.
 
-Exit codes: 0 success, 1 a bug, 2 usage, 3 bad data or model, 4 disk, 5 memory, 130 interrupted, 143 terminated.
+Exit codes: 0 success, 1 a bug, 2 usage, 3 bad data or model, 4 disk, 5 memory, 6 mistakes found by `qkv check`,
+130 interrupted, 143 terminated.
 docs/command-line.md explains all of this."""

@@ -73,9 +73,9 @@ CATALOGS: dict[str, Reader] = {
 }
 """What is translated in place: every byte outside the texts stays."""
 ADVICE = {
-    "pdf": "a PDF has no room for longer text: save the document that it was made from as plain text",
-    "rst": "let Sphinx extract a .po file (sphinx-build -b gettext), and translate that",
-    "tex": "its commands cannot be told from text: save the text as plain text",
+    "pdf": "Translate the document that the PDF was made from, or its plain text",
+    "rst": "Let Sphinx extract a .po file (sphinx-build -b gettext), and translate that",
+    "tex": "Their commands cannot be told from text: save the text as plain text",
 }
 
 
@@ -97,7 +97,7 @@ def is_catalog(name: str) -> bool:
     """
     extension = extension_of(name)
     if extension in ADVICE:
-        raise DataError(f"{name}: .{extension} files cannot be translated: {ADVICE[extension]}.")
+        raise DataError(f"{name}: .{extension} files cannot be translated. {ADVICE[extension]}.")
     return extension in CATALOGS
 
 

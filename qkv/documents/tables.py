@@ -10,7 +10,7 @@ from qkv.documents.document import Document, Edit, NewTexts, Segment, are_change
 from qkv.documents.encodings import Decoded, decode
 from qkv.documents.json_scanner import strings_of
 from qkv.documents.reading import DEFAULT_READING, Reading
-from qkv.errors import DataError, InputError
+from qkv.errors import DataError, InputError, OptionError
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 LINE = re.compile(r"[^\r\n]+")
@@ -57,9 +57,9 @@ def read_table(
 def position(names: Sequence[str], column: str | None) -> int:
     known = ", ".join(names[:10])
     if column is None:
-        raise InputError(f"a table needs the name of the column to translate; this one has {known}.")
+        raise OptionError(("column", f"must name the column to translate: this table has {known}"))
     if column not in names:
-        raise InputError(f"the table has no column '{column}', but {known}.")
+        raise InputError(f"the table has no column '{column}'; it has {known}.")
     return names.index(column)
 
 

@@ -37,8 +37,9 @@ def upload_folder(folder: Path, name: str, *, private: bool, license: str | None
         commit = hub.create_commit(name, additions, commit_message=message)
     except errors.HfHubHTTPError as error:
         raise ModelError(f"the hub did not accept {name}: {reason_of(error)}") from None
-    except OSError as error:
-        raise ModelError(f"the hub cannot be reached ({type(error).__name__}). Check the network.") from None
+    except Exception as error:  # errors of the network come from httpx, requests or the standard library
+        what = f"{type(error).__name__}: {reason_of(error)}"
+        raise ModelError(f"{name} could not be uploaded ({what}). Check the network.") from error
     return str(commit.repo_url)
 
 

@@ -44,7 +44,7 @@ def fetch(publisher: Publisher, file: RemoteFile, target: Path, sha256: str, pro
     try:
         return download(remote, target, progress)
     except UnreachableError as error:
-        raise ModelError(f"{error} {without_network(publisher, file)}") from None
+        raise ModelError(f"{error} {without_network(publisher, file, remote)}") from None
 
 
 def remote_file(publisher: Publisher, file: RemoteFile, sha256: str, mirror: Mirror | None) -> Remote:
@@ -71,8 +71,7 @@ def copy(found: Path, target: Path, sha256: str, address: str) -> str:
     return actual
 
 
-def without_network(publisher: Publisher, file: RemoteFile) -> str:
-    return (
-        f"Without a network, copy {publisher.address}{file.path} to FOLDER/{publisher.name}/{file.path} and set "
-        f"{VARIABLE}=FOLDER."
-    )
+def without_network(publisher: Publisher, file: RemoteFile, remote: Remote) -> str:
+    published = f"{publisher.address}{file.path}"
+    what = "the file" if remote.address == published else published
+    return f"Without a network, copy {what} to FOLDER/{publisher.name}/{file.path} and set {VARIABLE}=FOLDER."

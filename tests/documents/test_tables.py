@@ -80,7 +80,7 @@ def test_what_cannot_be_read_is_an_error(format: str, content: str) -> None:
 
 
 def test_a_table_needs_a_column_and_a_hostile_one_takes_no_time() -> None:
-    with pytest.raises(QkvError, match="name of the column"):
+    with pytest.raises(QkvError, match="must name the column"):
         read_catalog("csv", b"a,b\n1,2\n")
     assert len(read("csv", "text\n" + '""""' * 20_000).segments) == 1
     with pytest.raises(DataError):

@@ -84,6 +84,12 @@ def push(address: str, token: str, *arguments: str) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
+def test_a_hub_that_cannot_be_reached_is_an_error(bundle: Path) -> None:
+    ended = push("http://127.0.0.1:9", "right", str(bundle), "me/model")
+    assert ended.returncode == 3
+    assert ended.stderr.startswith("error: me/model could not be uploaded (")
+
+
 def test_a_model_is_uploaded_without_its_run_and_with_a_license(hub: tuple[str, Calls], bundle: Path) -> None:
     address, calls = hub
     ended = push(address, "right", str(bundle), "me/model", "--license", "cc-by-4.0", "--private")

@@ -144,7 +144,7 @@ def test_texts_with_one_key_are_compared_and_missing_ones_reported(tmp_path: Pat
         ("n_other", 3, "format"),
         ("b", 0, "untranslated"),
     ]
-    with pytest.raises(qkv.DataError, match="holds one language"):
+    with pytest.raises(qkv.OptionError, match="holds one language"):
         qkv.check(tmp_path / "ru.json")
 
 

@@ -172,7 +172,7 @@ def test_a_mirror_replaces_the_publisher(
     listed = replace(listed, publisher=unreachable)
     with pytest.raises(ModelError) as error:
         install(listed, ways())
-    advice = "copy http://127.0.0.1:1/a.argosmodel to FOLDER/argos/a.argosmodel and set QKV_MODELS=FOLDER."
+    advice = "copy the file to FOLDER/argos/a.argosmodel and set QKV_MODELS=FOLDER."
     assert str(error.value).endswith(advice)
     monkeypatch.setenv("QKV_MODELS", str(tmp_path / "folder"))
     with pytest.raises(ModelError, match=r"folder/argos/a\.argosmodel, and QKV_MODELS names .*copy http"):

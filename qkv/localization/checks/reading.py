@@ -13,6 +13,7 @@ from qkv.data.tmx import read_tmx_units, tmx_direction
 from qkv.documents import CATALOGS, FORMATS, Document, Segment, extension_of, read_catalog, read_document
 from qkv.documents.document import Edit, spliced
 from qkv.errors import DataError
+from qkv.flags import OptionMessageError
 from qkv.localization.checks.plural_forms import plural_forms_in
 from qkv.localization.checks.unit import Unit
 
@@ -50,7 +51,9 @@ def read_bilingual(path: Path, source: Path | None, languages: Languages) -> Bil
     else:
         document = read_any(path, content)
         if document.segments and all(segment.target is None for segment in document.segments):
-            raise DataError(f"{path} holds one language: also give the file with the source texts.")
+            raise OptionMessageError(
+                "{path} holds one language: give the file with its source texts as {source}.", path=path
+            )
         found = units_of(document, extension)
         stated = (document.source_language, document.target_language)
         languages = (languages[0] or stated[0], languages[1] or stated[1])

@@ -292,6 +292,8 @@ def test_accelerators_of_one_context_differ() -> None:
 def test_a_folder_is_translated_file_by_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {
         "locales/xx.po": PO, "locales/xx.pot": PO, "web/en.json": b'{"a": "one"}', "web/de.json": b'{"a": "alt"}', "web/fr.json": b'{"a": "un"}', "web/en-GB.json": b'{"a": "1"}',
+        "web/app.json": b'{"a": "one"}', "rails/en.yml": b"en:\n  a: one\n", "rails/fr.yml": b"fr:\n  a: un\n", "app_en.arb": b'{"@@locale": "en", "a": "one"}',
+        "res/values/bools.xml": b"<resources/>", "res/values-night/bools.xml": b"<resources/>", "res/values-fr/bools.xml": b"<resources/>",
         "res/values/strings.xml": b'<resources><string name="a">one</string></resources>', "res/values/dimens.txt": b"two\n",
         "pom.xml": b"<project/>", "app.ts": b"const a = 1;", "logo.png": b"\x89PNG\xff", "broken.json": b"{", "fr.po": PO.replace(b"Language: ", b"Language: fr"),
     }  # fmt: skip
@@ -301,12 +303,15 @@ def test_a_folder_is_translated_file_by_file(folder: Path, capsys: pytest.Captur
     translator = qkv.load("model")
     names = qkv.families.translator.defaults.Languages.of("en", "de")
     translator._defaults = replace(translator._defaults, languages=names)
-    with pytest.raises(qkv.DataError, match=r"1 of 13 files failed: .*broken.json"):
+    with pytest.raises(qkv.DataError, match=r"1 of 20 files failed: .*broken.json"):
         translator.translate_file("in", "out", progress=False)
     summary = json.loads(Path("out/translation-summary.json").read_text(encoding="utf-8"))
     assert {each["source"]: (each["output"], each["done"]) for each in summary} == {
         "locales/xx.po": ("locales/xx.po", "translated"), "locales/xx.pot": ("locales/xx.pot", "skipped"), "web/en.json": ("web/de.json", "translated"),
         "web/de.json": ("web/de.json", "skipped"), "web/fr.json": ("web/fr.json", "skipped"), "web/en-GB.json": ("web/de.json", "skipped"),
+        "web/app.json": ("web/app.json", "translated"), "rails/en.yml": ("rails/de.yml", "translated"), "rails/fr.yml": ("rails/fr.yml", "skipped"),
+        "app_en.arb": ("app_de.arb", "translated"), "res/values/bools.xml": ("res/values-de/bools.xml", "translated"),
+        "res/values-night/bools.xml": ("res/values-night/bools.xml", "translated"), "res/values-fr/bools.xml": ("res/values-fr/bools.xml", "skipped"),
         "res/values/strings.xml": ("res/values-de/strings.xml", "translated"), "res/values/dimens.txt": ("res/values/dimens.txt", "translated"),
         "pom.xml": ("pom.xml", "copied"), "app.ts": ("app.ts", "copied"), "logo.png": ("logo.png", "copied"),
         "broken.json": ("broken.json", "failed"), "fr.po": ("fr.po", "copied"),

@@ -139,7 +139,7 @@ def check(command: Translate) -> None:
     if command.output is None and command.files != ANY_FILE:
         raise QkvError("--format, --all and --also-fuzzy need --input and --output.")
     if command.output is None and command.input is not None and is_catalog(command.input.name):
-        raise QkvError(f"{command.input} has strings of a program: add --output for the translated file.")
+        raise QkvError(f"the translation of {command.input} is a file: add --output with its name.")
 
 
 def models_of(command: Translate) -> list[Path]:

@@ -10,6 +10,7 @@ from typing import Any
 from qkv.checkpoint.files import copy_file, make_folders, write_json
 from qkv.documents import CATALOGS, extension_of
 from qkv.documents.detection import HEAD, has_format
+from qkv.documents.plural_forms import categories
 from qkv.errors import DataError, QkvError
 from qkv.families.translator.files.languages import OtherLanguageError
 from qkv.flags import OptionMessageError
@@ -17,6 +18,8 @@ from qkv.flags import OptionMessageError
 SUMMARY = "translation-summary.json"
 LANGUAGE = r"[a-z]{2,3}(?:[-_](?:r?[A-Z]{2}|[A-Z][a-z]{3}))?"
 NAMED = re.compile(rf"(?P<before>(?:.*[._-])?)(?P<language>{LANGUAGE})(?P<after>(?:\.[A-Za-z0-9]+)*)")
+EXTENSIONS = frozenset(f".{each}" for each in {*CATALOGS, "lproj", "txt"} - {"po", "pot", "ts", "xlf"})
+"""What follows the language in a name. Files with both languages keep their names, so that they keep their translations."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 """Where no file can be written any more, the job ends."""
 Translate = Callable[[Path, Path], None]
@@ -160,10 +163,24 @@ def renamed(path: Path, source: str | None, target: str | None) -> Path:
 
 
 def renamed_part(part: str, source: str, target: str) -> str:
-    found = NAMED.fullmatch(part)
+    found = named(part)
     if found is None or re.split("[-_]", found["language"])[0] != re.split("[-_]", source)[0].lower():
         return part
-    return f"{found['before']}{target}{found['after']}"
+    return with_language(part, found, target)
+
+
+def named(part: str) -> re.Match[str] | None:
+    """The language in a name. The extension is none, although yml and po look like one."""
+    return NAMED.fullmatch(without_extension(part))
+
+
+def without_extension(part: str) -> str:
+    path = PurePath(part)
+    return path.stem if path.suffix.lower() in EXTENSIONS else part
+
+
+def with_language(part: str, found: re.Match[str], language: str) -> str:
+    return f"{found['before']}{language}{found['after']}{part.removeprefix(without_extension(part))}"
 
 
 def android_name(language: str) -> str:
@@ -179,12 +196,17 @@ def with_suffix_of_catalog(path: Path) -> Path:
 def counterparts(path: PurePath, source: str) -> Iterable[Path]:
     """The same path in the source language."""
     for place, part in enumerate(path.parts):
-        found = NAMED.fullmatch(part)
-        if found:
-            name = f"{found['before']}{source}{found['after']}"
+        found = named(part)
+        if found and is_language(found["language"]):
+            name = with_language(part, found, source)
             yield Path(*path.parts[:place], name, *path.parts[place + 1 :])
-        if part.startswith("values-"):
+        if part.startswith("values-") and is_language(part.removeprefix("values-").removeprefix("b+")):
             yield Path(*path.parts[:place], "values", *path.parts[place + 1 :])
+
+
+def is_language(code: str) -> bool:
+    """Whether it is a language and not another short word, such as app or night."""
+    return bool(categories(code.replace("+", "-")))
 
 
 def say_summary(files: Sequence[FolderFile], output: Path) -> None:
