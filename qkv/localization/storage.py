@@ -12,6 +12,7 @@ from qkv.errors import DataError
 
 APPLICATION = 0x716B766D  # "qkvm", in the header of the file
 VERSION = 1
+SIGNATURE = b"SQLite format 3\x00"
 PATIENCE = 30.0  # seconds to wait for another writer
 
 # Keys are hashes of normalised texts; `pattern` is null without numbers and placeholders. The index of lengths holds the
@@ -89,6 +90,15 @@ def check_file(connection: sqlite3.Connection, path: Path) -> None:
     tables = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('entries', 'languages')"
     if connection.execute(active).fetchone() != (0,) or connection.execute(tables).fetchone() != (2,):
         raise damaged(path, "it has other tables")
+
+
+def is_memory(path: Path) -> bool:
+    """Whether a file is one of `Memory`, and not a file with pairs. Not if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(SIGNATURE)) == SIGNATURE
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -20,7 +20,6 @@ from qkv.text.protect import Protection, protected_spans
 if TYPE_CHECKING:
     from qkv.localization.memory import Memory
 
-SQLITE = b"SQLite format 3"
 Languages = tuple[str | None, str | None]
 
 
@@ -53,9 +52,10 @@ def open_recall(options: MemoryOptions, languages: Languages) -> Iterator[Recall
         yield None
         return
     from qkv.localization.memory import Memory  # imports NumPy and SQLite
+    from qkv.localization.storage import is_memory
 
     path, (source, target) = Path(options.memory), languages
-    if is_memory(path):
+    if not path.is_file() or is_memory(path):  # `Memory` reports a file that is missing
         with Memory.open(path, create_missing=False) as memory:
             check_languages(memory, languages)
             yield Recall(memory)
@@ -66,14 +66,6 @@ def open_recall(options: MemoryOptions, languages: Languages) -> Iterator[Recall
     ):
         memory.add_file(path)
         yield Recall(memory)
-
-
-def is_memory(path: Path) -> bool:
-    """Whether a file is one of `Memory`, and not a file with pairs. A file that is missing is reported by `Memory`."""
-    if not path.is_file():
-        return True
-    with open(path, "rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
 
 
 def check_languages(memory: Memory, languages: Languages) -> None:

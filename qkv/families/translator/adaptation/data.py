@@ -12,8 +12,8 @@ from qkv.data.lines import one_line
 from qkv.data.parallel import ParallelText, iterate_pairs
 from qkv.errors import DataError
 from qkv.localization.memory import Memory
+from qkv.localization.storage import is_memory
 
-SQLITE = b"SQLite format 3\x00"
 MAX_CHARACTERS, MAX_RATIO = 1_000, 6.0  # longer or less equal pairs teach little
 FEWEST = 30  # pairs
 MOST_REPEATS = (
@@ -40,14 +40,6 @@ def pairs_in(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
             yield from ((entry.source, entry.target) for entry in memory.entries())
     else:
         yield from iterate_pairs(path, *languages)
-
-
-def is_memory(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
-    except OSError:
-        return False  # reported by the reader
 
 
 def text_of(pairs: Iterable[tuple[str, str]]) -> ParallelText:
