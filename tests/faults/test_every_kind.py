@@ -153,7 +153,7 @@ BEGIN_WITH_A_MODEL = {
 
 
 def described_otherwise(text: str) -> str:
-    changed = text.replace('"heads": 2', '"heads": 1').replace('"temperature": 1.0', '"temperature": 2.0')
+    changed = text.replace('"heads": 2', '"heads": 1').replace('"side": 32', '"side": 32, "temperature": 2.0')
     return text + "\n" if changed == text else changed
 
 

@@ -94,7 +94,7 @@ def test_the_engine_searches_with_options_that_it_supports() -> None:
     )
     assert found is not None
     assert (found.width, found.best, found.patience) == (3, 3, 6)
-    plain = plain_request(Request(source=[5, 6]), end=2, limit=9)
+    plain = plain_request(Request(source=[5, 6]), [5, 6, 2], limit=9)
     assert plain is not None
     assert (plain.source, plain.limit) == ([5, 6, 2], 9)
 
@@ -117,12 +117,12 @@ def test_an_option_that_the_engine_does_not_know_goes_to_the_general_search(
 
 
 def test_a_request_with_a_rule_that_the_engine_does_not_know_goes_to_the_general_search() -> None:
-    assert plain_request(MoreRequests(source=[5]), end=2, limit=9) is None
+    assert plain_request(MoreRequests(source=[5]), [5, 2], limit=9) is None
 
 
 def test_the_engine_is_told_every_rule_of_a_request() -> None:
     request = Request(source=[5], prefix=(3,), contain=((4, 5), (6,)), once=1, avoid=(0, 2))
-    assert plain_request(request, end=2, limit=9) == PlainRequest(
+    assert plain_request(request, [5, 2], limit=9) == PlainRequest(
         [5, 2], 9, prefix=(3,), avoid=(0, 2), contain=((4, 5), (6,)), once=1
     )
     kind = kind_of(
