@@ -117,7 +117,7 @@ class CatalogJob:
     def say_what_was_done(self, outcomes: Sequence[Outcome]) -> None:
         from qkv.progress.terminal import say
 
-        new = [each.new for each in outcomes if each.new]
+        new = [each.new for each in outcomes if each.new and each.origin != "held"]
         doubtful = sum(each.doubtful for each in new)
         held = sum(each.origin == "held" for each in outcomes)
         also = f"; {held:,} cannot be translated yet" if held else ""
