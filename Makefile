@@ -15,7 +15,7 @@ help:
 	@echo "make test-all      also run the slow tests: full demos in three directions, 200 kills (about half an hour)"
 	@echo "make test-browser  test the web pages in Chromium (needs chromium and its driver)"
 	@echo "make check         install, lint and type-check"
-	@echo "make dist          build an sdist and a wheel with the compiled engine (all platforms: make dist FOR=--all)"
+	@echo "make dist          build an sdist, a wheel with the compiled engine, and that of qkv-starter (all platforms: make dist FOR=--all)"
 	@echo "make docs          build the documentation site in build/site"
 	@echo "make setup         install into $(VENV)"
 

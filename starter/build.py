@@ -67,7 +67,7 @@ def card(pair: str, report: dict[str, Any], scores: dict[str, Any]) -> str:
         parameters=report["parameters"],
         pairs=report["data"]["pairs"],
         steps=report["training"]["steps"],
-        minutes=report["training"]["minutes"],
+        minutes=round(report["training"]["minutes"]),
         scores=rows,
     )
 

@@ -67,7 +67,7 @@ def test_a_pair_that_is_not_installed_goes_through_a_pivot(
 
 
 def test_what_is_published_can_be_filtered(installed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert {each.pair for each in qkv.models(installed=True)} == {"zh-en", "en-de"}
+    assert {each.pair for each in qkv.models(publisher="argos", installed=True)} == {"zh-en", "en-de"}
     assert code_of("models", "en-de", "--from", "firefox", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert [each["name"] for each in found] == ["base-memory/ende", "tiny/ende"]
