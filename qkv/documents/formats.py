@@ -1,76 +1,63 @@
 """The formats of documents by file name extension. A new format is a reader and a line here."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import PurePath
 
-from qkv.documents.android import read_android
 from qkv.documents.document import Document
-from qkv.documents.epub import read_epub
-from qkv.documents.html import read_html
-from qkv.documents.json import read_arb, read_json
-from qkv.documents.markdown import read_markdown, read_mdx
-from qkv.documents.notebook import read_notebook
-from qkv.documents.odf import read_odt
-from qkv.documents.office import read_docx, read_pptx
-from qkv.documents.plain import read_plain
-from qkv.documents.po import read_po
-from qkv.documents.properties import read_properties
-from qkv.documents.qt import read_qt
 from qkv.documents.reading import DEFAULT_READING, Reading, ReadingOptions
-from qkv.documents.resx import read_resx
-from qkv.documents.spreadsheet import read_xlsx
-from qkv.documents.strings import read_strings
-from qkv.documents.subtitles import read_srt, read_vtt
-from qkv.documents.tables import read_csv, read_jsonl, read_tsv
-from qkv.documents.xliff import read_xliff
-from qkv.documents.yaml import read_yaml
 from qkv.errors import DataError
 
-Reader = Callable[[bytes, Reading], Document]
 
+@dataclass(frozen=True)
+class Reader:
+    """The function that finds the texts of a format. Its module is imported when a file of the format is read."""
 
-def with_target(read: Callable[[bytes, str | None], Document]) -> Reader:
-    return lambda content, reading: read(content, reading.target)
+    module: str
+    function: str
+    takes_options: bool = False
+    """Whether it takes all reading options, and not only the target language."""
 
-
-def without_options(read: Callable[[bytes], Document]) -> Reader:
-    return lambda content, reading: read(content)
+    def __call__(self, content: bytes, reading: Reading) -> Document:
+        read = getattr(import_module(f"qkv.documents.{self.module}"), self.function)
+        found: Document = read(content, reading if self.takes_options else reading.target)
+        return found
 
 
 FORMATS: dict[str, Reader] = {
-    "txt": without_options(read_plain),
-    "html": with_target(read_html),
-    "htm": with_target(read_html),
-    "srt": read_srt,
-    "vtt": read_vtt,
-    "xliff": with_target(read_xliff),
-    "xlf": with_target(read_xliff),
-    "md": with_target(read_markdown),
-    "markdown": with_target(read_markdown),
-    "mdx": with_target(read_mdx),
-    "ipynb": with_target(read_notebook),
-    "docx": with_target(read_docx),
-    "pptx": with_target(read_pptx),
-    "xlsx": with_target(read_xlsx),
-    "odt": with_target(read_odt),
-    "epub": with_target(read_epub),
+    "txt": Reader("plain", "read_plain"),
+    "html": Reader("html", "read_html"),
+    "htm": Reader("html", "read_html"),
+    "srt": Reader("subtitles", "read_srt", takes_options=True),
+    "vtt": Reader("subtitles", "read_vtt", takes_options=True),
+    "xliff": Reader("xliff", "read_xliff"),
+    "xlf": Reader("xliff", "read_xliff"),
+    "md": Reader("markdown", "read_markdown"),
+    "markdown": Reader("markdown", "read_markdown"),
+    "mdx": Reader("markdown", "read_mdx"),
+    "ipynb": Reader("notebook", "read_notebook"),
+    "docx": Reader("office", "read_docx"),
+    "pptx": Reader("office", "read_pptx"),
+    "xlsx": Reader("spreadsheet", "read_xlsx"),
+    "odt": Reader("odf", "read_odt"),
+    "epub": Reader("epub", "read_epub"),
 }
 """Running text. Servers accept these."""
 CATALOGS: dict[str, Reader] = {
-    "po": with_target(read_po),
-    "pot": with_target(read_po),
-    "json": with_target(read_json),
-    "arb": with_target(read_arb),
-    "properties": with_target(read_properties),
-    "strings": with_target(read_strings),
-    "yaml": with_target(read_yaml),
-    "yml": with_target(read_yaml),
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "jsonl": read_jsonl,
-    "xml": with_target(read_android),
-    "resx": with_target(read_resx),
-    "ts": with_target(read_qt),
+    "po": Reader("po", "read_po"),
+    "pot": Reader("po", "read_po"),
+    "json": Reader("json", "read_json"),
+    "arb": Reader("json", "read_arb"),
+    "properties": Reader("properties", "read_properties"),
+    "strings": Reader("strings", "read_strings"),
+    "yaml": Reader("yaml", "read_yaml"),
+    "yml": Reader("yaml", "read_yaml"),
+    "csv": Reader("tables", "read_csv", takes_options=True),
+    "tsv": Reader("tables", "read_tsv", takes_options=True),
+    "jsonl": Reader("tables", "read_jsonl", takes_options=True),
+    "xml": Reader("android", "read_android"),
+    "resx": Reader("resx", "read_resx"),
+    "ts": Reader("qt", "read_qt"),
     **{name: read for name, read in FORMATS.items() if name != "txt"},
 }
 """What is translated in place: every byte outside the texts stays."""

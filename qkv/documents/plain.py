@@ -9,7 +9,7 @@ from qkv.errors import DataError
 LINE = re.compile(r"[^\r\n]+")
 
 
-def read_plain(content: bytes) -> Document:
+def read_plain(content: bytes, target: str | None = None) -> Document:
     decoded = decode(content)
     if "\x00" in decoded.text:
         raise DataError("the file is not text: it contains null characters.")

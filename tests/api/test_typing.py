@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("user_program.py")
 WRONG = """
@@ -41,6 +43,7 @@ LINES = WRONG.splitlines()
 FIRST = next(number for number, line in enumerate(LINES, 1) if line.startswith("def misspelt")) + 1
 
 
+@pytest.mark.slow
 def test_a_program_of_a_user_is_typed(tmp_path: Path) -> None:
     """One run for both files: most of the time goes into reading the package. Errors inside qkv do not count here."""
     wrong = tmp_path / "wrong.py"

@@ -142,6 +142,7 @@ def test_kept_results_are_shown_and_drawn_again(curves: Any, tmp_path: Path) -> 
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_existing_results_are_not_measured_again(curves: Any, tmp_path: Path) -> None:
     curves.write_results(tmp_path / "results.json", {"ours": curve(curves, (2, 30, 30))})
     again = benchmark("--data", tmp_path, "--out", tmp_path, "--only", "ours")

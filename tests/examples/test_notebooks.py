@@ -44,7 +44,14 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+IN_EVERY_RUN = ("translator", "gpt", "bert")  # the others are slow tests
+MARKED = [
+    pytest.param(path, id=path.stem, marks=() if path.stem in IN_EVERY_RUN else pytest.mark.slow)
+    for path in NOTEBOOKS
+]
+
+
+@pytest.mark.parametrize("path", MARKED)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the packages that start kernels
 def test_a_notebook_runs_and_leaves_models_that_load(path: Path, tiny: Path) -> None:
     notebook = nbformat.read(path, as_version=4)

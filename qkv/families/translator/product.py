@@ -209,8 +209,6 @@ class Translator(Translating):
         ensemble: "Sequence[Translator | str | Path]" = (),
         progress: bool = True,
     ) -> None:
-        from qkv.families.translator.files.folders import say_summary, translate_folder
-
         self._check_confidence(lines.confidence)
         model = self._together_with(ensemble)
         with model._open_recall(lines) as recall:
@@ -220,6 +218,8 @@ class Translator(Translating):
             if not source.is_dir():
                 one(source, output, files)
                 return
+            from qkv.families.translator.files.folders import say_summary, translate_folder
+
             if files.format is not None:
                 raise OptionMessageError("{format} is for one file: leave it out for a folder.")
             names, wanted = self._defaults.languages.named(), lines.options.target_language
@@ -245,12 +245,13 @@ class Translator(Translating):
         progress: bool,
     ) -> None:
         from qkv.families.translator.files.choice import catalog_format, check_catalog_options
-        from qkv.families.translator.files.job import CatalogJob
         from qkv.runtime.file_job import FileJob
 
         pipeline, identity = self._pipeline, self._identity(lines)
         format = catalog_format(source, files)
         if format is not None:
+            from qkv.families.translator.files.job import CatalogJob
+
             check_catalog_options(lines)
             job = CatalogJob(source, output, format, identity, overwrite=overwrite)
             job.run(pipeline, lines, files, recall=recall, progress=progress)
