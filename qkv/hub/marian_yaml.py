@@ -43,7 +43,7 @@ def read_vocabulary(text: str, where: str) -> list[str]:
         if not line.strip() or line.strip() == "---":
             continue
         token, number = split_entry(line, where)
-        if not number.isdecimal() or int(number) in ids or int(number) >= len(lines):
+        if not number.isdecimal() or len(number) > 9 or int(number) in ids or int(number) >= len(lines):
             raise fault(where, line)
         ids[int(number)] = token
     if sorted(ids) != list(range(len(ids))):

@@ -50,7 +50,8 @@ def published_files(folder: Path, license: str | None) -> Iterator[tuple[str, st
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder).as_posix()
         if (
-            not path.is_file()
+            path.is_symlink()  # it may point anywhere
+            or not path.is_file()
             or place.startswith(NOT_PUBLISHED)
             or any(part[0] == "." for part in Path(place).parts)
         ):
@@ -66,9 +67,9 @@ def with_license(card: str, license: str) -> str:
     line = f"license: {json.dumps(license)}\n"
     if not card.startswith("---\n"):
         return f"---\n{line}---\n\n{card}"
-    return f"---\n{line}" + re.sub(
-        r"^license:.*\n", "", card.removeprefix("---\n"), count=1, flags=re.MULTILINE
-    )
+    front, end, text = card.removeprefix("---\n").partition("---\n")
+    kept = re.sub(r"^license:.*\n", "", front, flags=re.MULTILINE)
+    return f"---\n{line}{kept}{end}{text}"
 
 
 def reason_of(error: Exception) -> str:

@@ -73,6 +73,9 @@ def bundle(tmp_path: Path) -> Path:
         ".hidden": "x",
     }.items():
         (folder / name).write_text(text)
+    (folder / "link").symlink_to(tmp_path)
+    (tmp_path / "secret").write_text("private")
+    (folder / "link.txt").symlink_to(tmp_path / "secret")
     return folder
 
 
